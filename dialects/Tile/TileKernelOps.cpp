@@ -228,6 +228,16 @@ static LogicalResult verifySums(Operation *op, RankedTensorType tile) {
   return success();
 }
 
+LogicalResult ScanOp::verify() {
+  auto type = cast<RankedTensorType>(getType());
+  Type element = type.getElementType();
+  if (!isa<FloatType>(element) && !element.isInteger(32) &&
+      !element.isInteger(64))
+    return emitOpError("expects floats or integers of 32 or 64 bits, found ")
+           << type;
+  return verifyDim(*this, getDim(), type.getRank());
+}
+
 LogicalResult AtomicAddOp::verify() {
   auto tile = cast<RankedTensorType>(getValue().getType());
   if (failed(verifySums(*this, tile)))

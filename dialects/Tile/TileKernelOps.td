@@ -280,6 +280,27 @@ def Tile_AtomicAddOp : Tile_Op<"atomic_add",
   let hasVerifier = 1;
 }
 
+def Tile_ScanOp : Tile_Op<"scan", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "what a row has added up to so far";
+  let description = [{
+    `r[.., i, ..] = x[.., 0, ..] + .. + x[.., i, ..]` along dimension `dim`, or
+    the maximum or minimum of as many; with `reverse` from the last element down
+    to `i`. Elements are combined as those of `tile.reduce` are, in any order.
+
+    ```mlir
+    %ends = tile.scan add %lengths dim 0 : tensor<256xi32>
+    %left = tile.scan max %s dim 1 reverse : tensor<16x64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_ReduceKindAttr:$kind, AnyStaticShapeTensor:$input,
+      I64Attr:$dim, UnitAttr:$reverse);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $kind $input `dim` $dim (`reverse` $reverse^)? attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   let summary = "says what holds at this place";
   let description = [{

@@ -105,14 +105,16 @@ private:
   LogicalResult lower(ConvertOp convert) {
     if (staysInThreads(convert))
       return success();
-    if (typeOf(convert).getRank() != 2)
-      return convert.emitOpError("expects a tile of two dimensions to move it "
-                                 "between threads, found ")
-             << typeOf(convert);
-    if (!typeOf(convert).getElementType().isIntOrFloat())
-      return convert.emitOpError("expects elements with a number of bits to "
-                                 "move them between threads, found ")
-             << typeOf(convert);
+    RankedTensorType type = typeOf(convert);
+    if (type.getRank() > 2 || !type.getElementType().isIntOrFloat() ||
+        type.getElementTypeBitWidth() < 8)
+      return convert.emitOpError(
+                 "expects numbers of 8 bits or more, of at most "
+                 "two dimensions, to move them between "
+                 "threads, found ")
+             << type;
+    if (type.getRank() == 1)
+      convert = asRow(convert);
     auto load = convert.getInput().getDefiningOp<LoadOp>();
     if ((copies || direct) && load)
       copyLoad(load, convert);
@@ -126,6 +128,29 @@ private:
       load->erase();
     }
     return success();
+  }
+
+  /// A vector moves as a tile of one row, which `convert` becomes.
+  ConvertOp asRow(ConvertOp convert) {
+    b.setLoc(convert.getLoc());
+    b.setInsertionPoint(convert);
+    auto rowType = [&](Value vector) {
+      TileLayout layout = layoutOf(vector);
+      layout.base = layout.base.addUnitDim(0);
+      RankedTensorType type = typeOf(vector);
+      return withLayout(
+          RankedTensorType::get({1, type.getDimSize(0)}, type.getElementType()),
+          layout);
+    };
+    Value row = ExpandDimsOp::create(b, rowType(convert.getInput()),
+                                     convert.getInput(), 0);
+    auto moved = ConvertOp::create(b, rowType(convert.getResult()), row);
+    // The sum of one row is that row.
+    Value vector =
+        ReduceOp::create(b, convert.getType(), ReduceKind::Add, moved, 0);
+    convert.getResult().replaceAllUsesWith(vector);
+    convert.erase();
+    return moved;
   }
 
   Value index(int64_t value) {

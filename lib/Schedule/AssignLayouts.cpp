@@ -31,6 +31,37 @@ namespace fa {
 /// at a time, and begins one after the other.
 static constexpr int64_t kProgramsOfBlock = 4;
 
+/// Where rows or columns are to be for their threads to repeat them; none:
+/// where they are.
+static std::optional<TileLayout> repeatedLayout(BroadcastOp broadcast) {
+  Value input = broadcast.getInput();
+  if (!isTile(input))
+    return std::nullopt;
+  TileLayout here = layoutOf(input), wanted = layoutOf(broadcast.getResult());
+  ArrayRef<int64_t> sizes = typeOf(input).getShape();
+  auto isHere = [&](Axis axis) {
+    bool same = here.base.bits(axis) == wanted.base.bits(axis);
+    for (unsigned bit = 0; same && bit < here.base.bits(axis); ++bit) {
+      Coord basis = wanted.base.basis(axis, bit);
+      for (auto [dim, size] : llvm::enumerate(sizes))
+        if (size == 1)
+          basis[dim] = 0;
+      same = basis == here.base.basis(axis, bit);
+    }
+    return same;
+  };
+  if (isHere(Axis::Lane) && isHere(Axis::Warp))
+    return std::nullopt;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    if (size != 1)
+      continue;
+    wanted.base = wanted.base.dropDim(dim).addUnitDim(dim);
+    if (dim + 1 == sizes.size())
+      wanted.repeat = 1;
+  }
+  return withoutCopies(wanted);
+}
+
 namespace {
 
 class LayoutAssigner {
@@ -147,6 +178,15 @@ private:
     }
     if (OpTrait::hasElementwiseMappableTraits(op) || isa<GatherOp>(op))
       return layoutOf(op->getResult(0));
+    if (auto scan = dyn_cast<ScanOp>(op))
+      return layoutOf(scan.getResult());
+    if (auto broadcast = dyn_cast<BroadcastOp>(op))
+      return repeatedLayout(broadcast);
+    if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+      TileLayout layout = layoutOf(expand.getResult());
+      layout.base = layout.base.dropDim(expand.getDim());
+      return layout;
+    }
     if (auto scatter = dyn_cast<ScatterOp>(op))
       return layoutOf(scatter.getValue());
     if (auto transpose = dyn_cast<TransposeOp>(op))

@@ -20,8 +20,7 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-/// `layout` without the registers that hold what another one does.
-static TileLayout withoutCopies(const TileLayout &layout) {
+TileLayout fa::withoutCopies(const TileLayout &layout) {
   uint32_t copies = copyBits(layout.base, Axis::Register);
   SmallVector<int64_t> sizes;
   for (unsigned dim = 0; dim < layout.rank(); ++dim)
@@ -127,6 +126,23 @@ static bool isLeftAlone(Value value) {
   });
 }
 
+/// Whether `op` reduces or scans the rows of a tile.
+static bool followsRows(Operation *op) {
+  auto isOfRows = [](auto op) {
+    return typeOf(op.getInput()).getRank() == 2 && op.getDim() == 1;
+  };
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return isOfRows(reduce);
+  auto scan = dyn_cast<ScanOp>(op);
+  return scan && isOfRows(scan);
+}
+
+/// Whether a reduction along `dim` of what lies so is one between warps.
+static bool crossesWarps(const TileLayout &layout, unsigned dim) {
+  auto plan = planReduction(layout.base, dim);
+  return !plan || plan->warps;
+}
+
 static bool isWidened(DotOp dot) { return dotOfWidened(dot.getB()) == dot; }
 
 LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
@@ -140,11 +156,9 @@ LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
                    })
                    .wasInterrupted()),
       reducesRows(kernel
-                      .walk([](ReduceOp reduce) {
-                        return typeOf(reduce.getInput()).getRank() == 2 &&
-                                       reduce.getDim() == 1
-                                   ? WalkResult::interrupt()
-                                   : WalkResult::advance();
+                      .walk([](Operation *op) {
+                        return followsRows(op) ? WalkResult::interrupt()
+                                               : WalkResult::advance();
                       })
                       .wasInterrupted()),
       mergesRows(kernel
@@ -284,7 +298,9 @@ std::optional<TileLayout> LayoutChooser::findNew(Value value) {
     return withUnit(readRowsLayout(value), 1);
   if (sizes[0] == 1 && !mergesRows)
     return withUnit(columnsLayout(value), 0);
-  if (Value turned = transposeOf(value))
+  // A scan has its rows in warps, wherever they go.
+  if (Value turned = transposeOf(value);
+      turned && !value.getDefiningOp<ScanOp>())
     return turnedLayout(turned);
   if (!llvm::isPowerOf2_64(sizes[0]))
     return std::nullopt;
@@ -359,8 +375,15 @@ std::optional<TileLayout> LayoutChooser::findVectorLayout(Value value) {
     auto layout = vectorLayout(expand.getInput());
     if (layout)
       layout->base = layout->base.addUnitDim(expand.getDim());
+    // What is reduced next moves to where a warp has all of it.
+    if (layout && expand.getDim() == 0 && crossesWarps(*layout, 1) &&
+        llvm::any_of(expand->getUsers(), followsRows))
+      return flatLayout(value);
     return layout;
   }
+  if (auto scan = dyn_cast_or_null<ScanOp>(op);
+      scan && typeOf(scan).getRank() == 1)
+    return flatLayout(value);
   if (op && OpTrait::hasElementwiseMappableTraits(op))
     for (Value operand : op->getOperands())
       if (isTile(operand))

@@ -14,6 +14,9 @@ namespace fa {
 
 /// Chooses layouts for the tiles of a kernel whose dots `unit` computes, with
 /// `warps` warps.
+/// `layout` without the registers that hold what another one does.
+TileLayout withoutCopies(const TileLayout &layout);
+
 class LayoutChooser {
 public:
   LayoutChooser(tile::KernelOp kernel, MatrixUnit unit, int64_t warps);

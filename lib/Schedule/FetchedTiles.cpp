@@ -32,7 +32,7 @@ public:
 
   bool find() {
     WalkResult walk = kernel.walk([&](Operation *op) {
-      if (isa<TransposeOp, ReduceOp>(op))
+      if (isa<TransposeOp, ReduceOp, ScanOp>(op))
         return WalkResult((refuse("'" + op->getName().getStringRef() +
                                   "' may move a tile between threads"),
                            failure()));

@@ -99,6 +99,13 @@ private:
         reduced.push_back(reduce.getInput());
       else
         bind({reduce.getInput(), reduce.getResult()});
+    } else if (auto scan = dyn_cast<ScanOp>(op)) {
+      join(scan.getInput(), scan.getResult());
+      if (isRow(scan.getInput()) &&
+          int64_t(scan.getDim()) + 1 == typeOf(scan).getRank())
+        reduced.push_back(scan.getInput());
+      else
+        bind(scan.getInput());
     } else if (!isa<LoadOp, StoreOp, AtomicAddOp, AssertOp, IotaOp,
                     arith::ConstantOp, scf::YieldOp, scf::ConditionOp>(op)) {
       bind(op->getOperands());

@@ -144,7 +144,7 @@ static bool computes(Operation *op) {
   if (auto attention = dyn_cast<tile::AttentionOp>(op)) // of K and V it may be
     return isNarrow(attention.getQ().getType());
   if (isa<tile::DotOp, tile::SoftmaxOp, tile::LogSumExpOp, tile::ReduceOp,
-          tile::DropoutOp>(op))
+          tile::ScanOp, tile::DropoutOp>(op))
     return true;
   return OpTrait::hasElementwiseMappableTraits(op) && !isa<arith::ExtFOp>(op);
 }

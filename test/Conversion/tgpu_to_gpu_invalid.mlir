@@ -55,10 +55,30 @@ tile.kernel @two_results(%x: i32) attributes {tgpu.shared_bytes = 0, tgpu.warps 
 
 #acc = #tgpu.layout<accumulator 16x16 warps 1>
 #row = #tgpu.layout<16 register = [[8]], lane = [[0], [0], [1], [2], [4]]>
-tile.kernel @integers(%x: i64) attributes {tgpu.shared_bytes = 0, tgpu.warps = 1, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
-  %0 = tile.broadcast %x : i64 -> tensor<16x16xi64, #acc>
-  // expected-error @+1 {{has a lowering for a GPU on floats and integers of 32 bits, found 'tensor<16x16xi64, }}
-  %1 = tile.reduce add %0 dim 1 : tensor<16x16xi64, #acc> -> tensor<16xi64, #row>
+tile.kernel @integers(%x: i16) attributes {tgpu.shared_bytes = 0, tgpu.warps = 1, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %0 = tile.broadcast %x : i16 -> tensor<16x16xi16, #acc>
+  // expected-error @+1 {{has a lowering for a GPU on floats and integers of 32 and 64 bits, found 'tensor<16x16xi16, }}
+  %1 = tile.reduce add %0 dim 1 : tensor<16x16xi16, #acc> -> tensor<16xi16, #row>
+  tile.return
+}
+
+// -----
+
+#lanes = #tgpu.layout<16 register = [[8]], lane = [[1], [2], [4], [0], [0]]>
+tile.kernel @scanned_halves(%x: f16) attributes {tgpu.shared_bytes = 0, tgpu.warps = 1, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %0 = tile.broadcast %x : f16 -> tensor<16xf16, #lanes>
+  // expected-error @+1 {{has a lowering for a GPU on elements of 32 and 64 bits, found 'tensor<16xf16, }}
+  %1 = tile.scan add %0 dim 0 : tensor<16xf16, #lanes>
+  tile.return
+}
+
+// -----
+
+#warps = #tgpu.layout<16 register = [[4]], lane = [[1], [2], [0], [0], [0]], warp = [[8]]>
+tile.kernel @scanned_across_warps(%x: f32) attributes {tgpu.shared_bytes = 0, tgpu.warps = 2, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %0 = tile.broadcast %x : f32 -> tensor<16xf32, #warps>
+  // expected-error @+1 {{expects a scan inside each warp on a GPU}}
+  %1 = tile.scan add %0 dim 0 : tensor<16xf32, #warps>
   tile.return
 }
 

@@ -2,10 +2,10 @@
 
 #a = #tgpu.layout<16 register = [[8]], lane = [[0], [0], [1], [2], [4]]>
 #b = #tgpu.layout<16 register = [[8]], lane = [[1], [2], [4], [0], [0]]>
-tile.kernel @line(%x: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tgpu.warps = 1 : i64} {
-  %0 = tile.broadcast %x : f32 -> tensor<16xf32, #a>
-  // expected-error @below {{expects a tile of two dimensions to move it between threads, found 'tensor<16xf32, }}
-  %1 = tgpu.convert %0 : tensor<16xf32, #a> -> tensor<16xf32, #b>
+tile.kernel @line(%x: i1) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tgpu.warps = 1 : i64} {
+  %0 = tile.broadcast %x : i1 -> tensor<16xi1, #a>
+  // expected-error @below {{expects numbers of 8 bits or more, of at most two dimensions, to move them between threads, found 'tensor<16xi1, }}
+  %1 = tgpu.convert %0 : tensor<16xi1, #a> -> tensor<16xi1, #b>
   tile.return
 }
 // -----

@@ -58,3 +58,14 @@ tile.kernel @sums(%y: memref<?xf32, strided<[?]>> {tile.access = #tile.access<in
   tile.atomic_add %x, %y[%c0] : tensor<64xf32>, memref<?xf32, strided<[?]>>
   tile.return
 }
+
+// CHECK-LABEL: tile.kernel @scans
+// CHECK: tile.scan add %{{.*}} dim 0 : tensor<64xi64>
+// CHECK: tile.scan max %{{.*}} dim 1 reverse : tensor<4x64xf32>
+tile.kernel @scans() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %n = arith.constant dense<1> : tensor<64xi64>
+  %x = arith.constant dense<1.0> : tensor<4x64xf32>
+  %ends = tile.scan add %n dim 0 : tensor<64xi64>
+  %most = tile.scan max %x dim 1 reverse : tensor<4x64xf32>
+  tile.return
+}

@@ -256,3 +256,21 @@ tile.kernel @sums_of_rank(%x: memref<?x?xf32> {tile.access = #tile.access<inout>
   tile.atomic_add %t, %x[%c0, %c0] : tensor<64xf32>, memref<?x?xf32>
   tile.return
 }
+
+// -----
+
+tile.kernel @scanned_dim() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %x = arith.constant dense<1.0> : tensor<64xf32>
+  // expected-error @+1 {{expects a dimension between 0 and 0, found 1}}
+  %0 = tile.scan add %x dim 1 : tensor<64xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @scanned_masks() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %x = arith.constant dense<true> : tensor<64xi1>
+  // expected-error @+1 {{expects floats or integers of 32 or 64 bits, found 'tensor<64xi1>'}}
+  %0 = tile.scan add %x dim 0 : tensor<64xi1>
+  tile.return
+}

@@ -140,7 +140,7 @@ Value NvidiaContext::readThread() {
              : number;
 }
 
-Value NvidiaContext::shuffleXor(Value value, uint32_t mask) {
+Value NvidiaContext::shuffleWord(Value value, uint32_t mask) {
   return NVVM::ShflOp::create(b, value.getType(), i32(-1), value, i32(mask),
                               i32(31), NVVM::ShflKind::bfly, UnitAttr());
 }

@@ -34,7 +34,7 @@ public:
   Value exp2(Value x) override;
   Value log2(Value x) override;
   Value readThread() override;
-  Value shuffleXor(Value value, uint32_t mask) override;
+  Value shuffleWord(Value value, uint32_t mask) override;
   bool runsInWholeWarps() const override { return fetcher != Fetcher::Alone; }
   bool testsBits() const override { return true; }
   Value anyLane(Value condition) override;

@@ -126,7 +126,7 @@ static Value exchange(AmdContext &ctx, Value word, uint32_t mask) {
                                  LLVM::ExtractValueOp::create(b, rows, 1));
 }
 
-Value AmdContext::shuffleXor(Value value, uint32_t mask) {
+Value AmdContext::shuffleWord(Value value, uint32_t mask) {
   Value word = arith::BitcastOp::create(b, b.getI32Type(), value);
   return arith::BitcastOp::create(b, value.getType(),
                                   exchange(*this, word, mask));

@@ -23,7 +23,7 @@ public:
   Value blockNumber() override;
   Value exp2(Value x) override;
   Value log2(Value x) override;
-  Value shuffleXor(Value value, uint32_t mask) override;
+  Value shuffleWord(Value value, uint32_t mask) override;
   Value anyLane(Value condition) override;
   Value opaque(Value address) override;
 

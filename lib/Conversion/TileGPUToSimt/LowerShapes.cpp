@@ -7,6 +7,7 @@
 #include "SimtLowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace fa;
@@ -109,11 +110,23 @@ static void lowerOwnRows(SimtContext &ctx, tile::OwnRowsOp op) {
   ctx.mapping.map(op.getCount(), ctx.index(op.getRows()));
 }
 
+/// The only element of a tile, which is the same in all threads.
+static LogicalResult lowerExtract(SimtContext &ctx, tensor::ExtractOp op) {
+  RankedTensorType type = tile::typeOf(op.getTensor());
+  if (type.getNumElements() != 1)
+    return op.emitOpError("has a lowering for a GPU of a tile of one element, "
+                          "found ")
+           << type;
+  ctx.mapping.map(op.getResult(), ctx.elementsOf(op.getTensor()).front());
+  return success();
+}
+
 void fa::addShapesLowerings(SimtContext &ctx) {
   ctx.registry.add(ctx, lowerIota);
   ctx.registry.add(ctx, lowerBroadcast);
   ctx.registry.add(ctx, lowerExpandDims);
   ctx.registry.add(ctx, lowerTranspose);
   ctx.registry.add(ctx, lowerConvert);
+  ctx.registry.add(ctx, lowerExtract);
   ctx.registry.add(ctx, lowerOwnRows);
 }

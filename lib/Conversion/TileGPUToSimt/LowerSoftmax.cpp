@@ -73,9 +73,10 @@ fa::reduceAlong(SimtContext &ctx, Operation *op, ArrayRef<Value> elements,
 
 static LogicalResult lowerReduce(SimtContext &ctx, tile::ReduceOp op) {
   Type element = getElementTypeOrSelf(op.getType());
-  if (!isa<FloatType>(element) && !element.isInteger(32))
+  if (!isa<FloatType>(element) && !element.isInteger(32) &&
+      !element.isInteger(64))
     return op.emitOpError("has a lowering for a GPU on floats and integers of "
-                          "32 bits, found ")
+                          "32 and 64 bits, found ")
            << op.getInput().getType();
   auto combine = [&](Value x, Value y) {
     return tile::combine(ctx.b, op.getKind(), x, y);

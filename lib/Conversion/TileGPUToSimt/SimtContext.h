@@ -74,8 +74,9 @@ public:
   virtual Value log2(Value x) = 0;
   /// `thread`, read anew: neither LLVM nor an assembler takes it for the same.
   virtual Value readThread() { return shuffleXor(thread, 0); }
-  /// The value that the lane has whose number differs in the bits `mask`.
-  virtual Value shuffleXor(Value value, uint32_t mask) = 0;
+  /// The value, of 32 bits, that the lane has whose number differs in the bits
+  /// `mask`.
+  virtual Value shuffleWord(Value value, uint32_t mask) = 0;
   /// Whether what is lowered now is run by all threads of a warp.
   virtual bool runsInWholeWarps() const { return true; }
   /// Whether a test of a bit costs no more than a comparison.
@@ -118,6 +119,9 @@ public:
   void takeFrom(mlir::ValueRange &flat, Value tile);
 
   //===--- Threads (SimtRegisters.cpp) ---===//
+  /// The value, of 32 or 64 bits, that the lane has whose number differs in the
+  /// bits `mask`.
+  Value shuffleXor(Value value, uint32_t mask);
   /// XOR of the bases of the bits that are set in the thread's number, i32.
   /// Built once at the function's entry.
   Value threadLinear(mlir::ArrayRef<uint32_t> bases);

@@ -69,6 +69,7 @@ void addMergeLowerings(SimtContext &ctx);
 void addNarrowLowerings(SimtContext &ctx);
 void addPagesLowerings(SimtContext &ctx);
 void addPositionsLowerings(SimtContext &ctx);
+void addScanLowerings(SimtContext &ctx);
 void addShapesLowerings(SimtContext &ctx);
 void addSharedLowerings(SimtContext &ctx);
 void addSoftmaxLowerings(SimtContext &ctx);

@@ -124,6 +124,22 @@ bool fa::inSameThreads(const TileLayout &source, const TileLayout &result,
   return true;
 }
 
+Value SimtContext::shuffleXor(Value value, uint32_t mask) {
+  Type type = value.getType();
+  if (type.getIntOrFloatBitWidth() != 64)
+    return shuffleWord(value, mask);
+  // The two halves of it.
+  Type words = VectorType::get({2}, b.getI32Type());
+  Value own = LLVM::BitcastOp::create(b, words, value);
+  Value other = LLVM::PoisonOp::create(b, words);
+  for (int32_t half : {0, 1}) {
+    Value word = LLVM::ExtractElementOp::create(b, own, i32(half));
+    other = LLVM::InsertElementOp::create(b, other, shuffleWord(word, mask),
+                                          i32(half));
+  }
+  return LLVM::BitcastOp::create(b, type, other);
+}
+
 Value SimtContext::threadLinear(ArrayRef<uint32_t> bases) {
   Value &known = linears[bases.vec()];
   if (known)

@@ -148,6 +148,7 @@ void fa::addSimtLowerings(SimtContext &ctx) {
   addNarrowLowerings(ctx);
   addPagesLowerings(ctx);
   addPositionsLowerings(ctx);
+  addScanLowerings(ctx);
   addShapesLowerings(ctx);
   addSharedLowerings(ctx);
   addSoftmaxLowerings(ctx);

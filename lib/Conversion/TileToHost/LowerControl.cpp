@@ -7,6 +7,7 @@
 #include "HostLowerings.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace fa;
@@ -30,10 +31,24 @@ static void lowerAlloca(HostContext &ctx, memref::AllocaOp op) {
   ctx.mapping.map(op.getResult(), ctx.allocate(op.getType()));
 }
 
+/// An element of a tile.
+static LogicalResult lowerExtract(HostContext &ctx, tensor::ExtractOp op) {
+  if (isa<FloatType>(op.getType()) && !op.getType().isF32())
+    return op.emitOpError("has a lowering for the host on f32 and integers, "
+                          "found ")
+           << op.getTensor().getType();
+  SmallVector<TileCoord> coords;
+  for (Value index : op.getIndices())
+    coords.push_back({ctx.mapped(index)});
+  ctx.mapping.map(op.getResult(), ctx.evaluate(op.getTensor(), coords));
+  return success();
+}
+
 void fa::addControlLowerings(HostContext &ctx) {
   ctx.registry.add(ctx, lowerOwnRows);
   ctx.registry.add(ctx, lowerSequenceOf);
   ctx.registry.add(ctx, lowerAlloca);
+  ctx.registry.add(ctx, lowerExtract);
   // Mapped when the function begins.
   ctx.registry.skip<tile::ProgramIdOp, tile::NumProgramsOp, tile::ReturnOp>();
 }

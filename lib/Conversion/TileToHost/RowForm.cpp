@@ -53,8 +53,9 @@ bool fa::suitsRowForm(HostContext &ctx) {
     return type.getRank() == 2 && type.getDimSize(0) == rows;
   };
   WalkResult result = ctx.kernel.walk([&](Operation *op) {
-    bool suits = !isa<tile::ReduceOp, tile::GatherOp, tile::ScatterOp,
-                      tile::TransposeOp, tile::AtomicAddOp>(op);
+    bool suits =
+        !isa<tile::ReduceOp, tile::ScanOp, tile::GatherOp, tile::ScatterOp,
+             tile::TransposeOp, tile::AtomicAddOp>(op);
     if (auto softmax = dyn_cast<tile::OnlineSoftmaxOp>(op))
       suits = hasRows(softmax.getScores()) &&
               typeOf(softmax.getScores()).getDimSize(1) % ctx.lanes() == 0;
@@ -110,7 +111,7 @@ static bool isGiven(Value value) {
   return value.getDefiningOp() && llvm::none_of(slice, [&](Operation *op) {
            return isa<tile::DotOp, tile::OnlineSoftmaxOp,
                       tile::OnlineFinalizeOp, tile::OnlineMergeOp,
-                      tile::ReduceOp, scf::ForOp>(op) ||
+                      tile::ReduceOp, tile::ScanOp, scf::ForOp>(op) ||
                   llvm::any_of(op->getOperands(), isCarried);
          });
 }
@@ -122,6 +123,8 @@ static bool keepsRowsApart(HostContext &ctx) {
     bool apart = !isa<tile::GatherOp, tile::ScatterOp, tile::TransposeOp>(op);
     if (auto dot = dyn_cast<tile::DotOp>(op))
       apart = isLoaded(dot.getB());
+    if (auto scan = dyn_cast<tile::ScanOp>(op)) // of rows, or of their numbers
+      apart = typeOf(scan.getInput()).getRank() == 2;
     if (auto expand = dyn_cast<tile::ExpandDimsOp>(op))
       apart = expand.getDim() != 0 || isGiven(expand.getInput());
     return apart ? WalkResult::advance() : WalkResult::interrupt();
