@@ -392,3 +392,100 @@ tt.func public @sums(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %n: i32 {tt.
   tt.assert %few, "not left" : i1
   tt.return
 }
+
+// Partial sums along columns are those of rows of the transpose; each bin counts.
+// CHECK-LABEL: tile.kernel @scans(
+// CHECK: %[[TURNED:.*]] = tile.transpose %{{.*}} [1, 0] : tensor<16x32xf16> -> tensor<32x16xf16>
+// CHECK: %[[WIDE:.*]] = arith.extf %[[TURNED]] : tensor<32x16xf16> to tensor<32x16xf32>
+// CHECK: %[[SUMS:.*]] = tile.scan add %[[WIDE]] dim 1 reverse : tensor<32x16xf32>
+// CHECK: %[[NARROW:.*]] = arith.truncf %[[SUMS]] : tensor<32x16xf32> to tensor<32x16xf16>
+// CHECK: tile.transpose %[[NARROW]] [1, 0] : tensor<32x16xf16> -> tensor<16x32xf16>
+// CHECK: tile.scan max %{{.*}} dim 0 : tensor<32xi32>
+// CHECK: scf.for %[[BIN:.*]] = %c0 to %c16 step %c1
+// CHECK: arith.cmpi eq, %{{.*}} : tensor<32xi32>
+// CHECK: tile.reduce add %{{.*}} dim 1 : tensor<1x32xi32> -> tensor<1xi32>
+// CHECK: arith.select %{{.*}} : tensor<16xi1>, tensor<16xi32>
+tt.func public @scans(%x: !tt.ptr<f16>, %n: !tt.ptr<i32>) {
+  %row = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %at = tt.make_range {start = 0 : i32, end = 32 : i32} : tensor<32xi32>
+  %c32 = arith.constant dense<32> : tensor<16x1xi32>
+  %rows = tt.expand_dims %row {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
+  %begin = arith.muli %rows, %c32 : tensor<16x1xi32>
+  %all = tt.broadcast %begin : tensor<16x1xi32> -> tensor<16x32xi32>
+  %columns = tt.expand_dims %at {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>
+  %across = tt.broadcast %columns : tensor<1x32xi32> -> tensor<16x32xi32>
+  %to = arith.addi %all, %across : tensor<16x32xi32>
+  %xs = tt.splat %x : !tt.ptr<f16> -> tensor<16x32x!tt.ptr<f16>>
+  %px = tt.addptr %xs, %to : tensor<16x32x!tt.ptr<f16>>, tensor<16x32xi32>
+  %a = tt.load %px : tensor<16x32x!tt.ptr<f16>>
+  %s = "tt.scan"(%a) <{axis = 0 : i32, reverse = true}> ({
+  ^bb0(%v: f16, %w: f16):
+    %sum = arith.addf %v, %w : f16
+    tt.scan.return %sum : f16
+  }) : (tensor<16x32xf16>) -> tensor<16x32xf16>
+  tt.store %px, %s : tensor<16x32x!tt.ptr<f16>>
+  %ns = tt.splat %n : !tt.ptr<i32> -> tensor<32x!tt.ptr<i32>>
+  %pn = tt.addptr %ns, %at : tensor<32x!tt.ptr<i32>>, tensor<32xi32>
+  %b = tt.load %pn : tensor<32x!tt.ptr<i32>>
+  %most = "tt.scan"(%b) <{axis = 0 : i32, reverse = false}> ({
+  ^bb0(%v: i32, %w: i32):
+    %above = arith.cmpi sgt, %v, %w : i32
+    %larger = arith.select %above, %v, %w : i32
+    tt.scan.return %larger : i32
+  }) : (tensor<32xi32>) -> tensor<32xi32>
+  tt.store %pn, %most : tensor<32x!tt.ptr<i32>>
+  %counts = tt.histogram %b : tensor<32xi32> -> tensor<16xi32>
+  %ms = tt.splat %n : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %pm = tt.addptr %ms, %row : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  tt.store %pm, %counts : tensor<16x!tt.ptr<i32>>
+  tt.return
+}
+
+// What was reduced from a whole tile decides as its only element; it may be how
+// far a loop goes.
+// CHECK-LABEL: tile.kernel @until_sum(
+// CHECK: scf.while (%[[SUM:.*]] = %{{.*}}) : (tensor<1xf32>) -> tensor<1xf32>
+// CHECK: %[[MORE:.*]] = arith.cmpf olt, %[[SUM]], %{{.*}} : tensor<1xf32>
+// CHECK: %[[HOLDS:.*]] = tensor.extract %[[MORE]][%c0] : tensor<1xi1>
+// CHECK: scf.condition(%[[HOLDS]]) %[[SUM]] : tensor<1xf32>
+// CHECK: %[[COUNT:.*]] = tile.reduce add %{{.*}} dim 1 : tensor<1x16xi32> -> tensor<1xi32>
+// CHECK: %[[N:.*]] = tensor.extract %[[COUNT]][%c0] : tensor<1xi32>
+// CHECK: %[[END:.*]] = arith.index_cast %[[N]] : i32 to index
+// CHECK: scf.for %{{.*}} = %c0 to %[[END]] step %c1
+// CHECK: tile.store
+tt.func public @until_sum(%x: !tt.ptr<f32>, %n: !tt.ptr<i32>) {
+  %zero = arith.constant 0.0 : f32
+  %ten = arith.constant 10.0 : f32
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  %px = tt.addptr %xs, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  %s = scf.while (%s = %zero) : (f32) -> f32 {
+    %more = arith.cmpf olt, %s, %ten : f32
+    scf.condition(%more) %s : f32
+  } do {
+  ^bb0(%s: f32):
+    %a = tt.load %px : tensor<16x!tt.ptr<f32>>
+    %r = "tt.reduce"(%a) <{axis = 0 : i32}> ({
+    ^bb0(%a0: f32, %b: f32):
+      %d = arith.addf %a0, %b : f32
+      tt.reduce.return %d : f32
+    }) : (tensor<16xf32>) -> f32
+    %next = arith.addf %s, %r : f32
+    scf.yield %next : f32
+  }
+  %ns = tt.splat %n : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %pn = tt.addptr %ns, %at : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  %lengths = tt.load %pn : tensor<16x!tt.ptr<i32>>
+  %count = "tt.reduce"(%lengths) <{axis = 0 : i32}> ({
+  ^bb0(%a: i32, %b: i32):
+    %d = arith.addi %a, %b : i32
+    tt.reduce.return %d : i32
+  }) : (tensor<16xi32>) -> i32
+  scf.for %k = %c0 to %count step %c1 : i32 {
+    %pk = tt.addptr %x, %k : !tt.ptr<f32>, i32
+    tt.store %pk, %s : !tt.ptr<f32>
+  }
+  tt.return
+}

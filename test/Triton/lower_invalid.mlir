@@ -134,7 +134,7 @@ tt.func public @unsigned_maximum() {
 
 tt.func public @sum_of_bytes() {
   %a = arith.constant dense<1> : tensor<16x16xi8>
-  // expected-error @below {{no kernel reduces such elements: 'tensor<16x16xi8>'}}
+  // expected-error @below {{no kernel reduces or scans such elements: 'tensor<16x16xi8>'}}
   %r = "tt.reduce"(%a) <{axis = 1 : i32}> ({
   ^bb0(%x: i8, %y: i8):
     %d = arith.addi %x, %y : i8
@@ -261,22 +261,49 @@ tt.func public @dividing_while(%x: !tt.ptr<f32>, %n: i32) {
 
 // -----
 
-tt.func public @until_sum(%x: !tt.ptr<f32>) {
-  %zero = arith.constant 0.0 : f32
-  %one = arith.constant dense<1.0> : tensor<16xf32>
-  // expected-error @below {{'scf.while' op in kernel @until_sum: its condition was computed of a tile}}
-  %s = scf.while (%s = %zero) : (f32) -> f32 {
-    %more = arith.cmpf olt, %s, %zero : f32
-    scf.condition(%more) %s : f32
-  } do {
-  ^bb0(%s: f32):
-    %r = "tt.reduce"(%one) <{axis = 0 : i32}> ({
-    ^bb0(%a: f32, %b: f32):
-      %d = arith.addf %a, %b : f32
-      tt.reduce.return %d : f32
-    }) : (tensor<16xf32>) -> f32
-    scf.yield %r : f32
-  }
+tt.func public @product_so_far(%x: !tt.ptr<f32>) {
+  %two = arith.constant dense<2.0> : tensor<16xf32>
+  // expected-error @below {{'tt.scan' op in kernel @product_so_far: no kernel has a scan but the sum, the maximum and the minimum of numbers}}
+  %r = "tt.scan"(%two) <{axis = 0 : i32, reverse = false}> ({
+  ^bb0(%a: f32, %b: f32):
+    %p = arith.mulf %a, %b : f32
+    tt.scan.return %p : f32
+  }) : (tensor<16xf32>) -> tensor<16xf32>
+  tt.return
+}
+
+// -----
+
+tt.func public @two_scans(%x: !tt.ptr<f32>) {
+  %two = arith.constant dense<2.0> : tensor<16xf32>
+  // expected-error @below {{'tt.scan' op in kernel @two_scans: no kernel has a scan but the sum, the maximum and the minimum of numbers}}
+  %r:2 = "tt.scan"(%two, %two) <{axis = 0 : i32, reverse = false}> ({
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32):
+    %p = arith.addf %a, %c : f32
+    tt.scan.return %p, %b : f32, f32
+  }) : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  tt.return
+}
+
+// -----
+
+tt.func public @scanned_bytes(%x: !tt.ptr<f32>) {
+  %two = arith.constant dense<2> : tensor<16xi8>
+  // expected-error @below {{'tt.scan' op in kernel @scanned_bytes: no kernel reduces or scans such elements: 'tensor<16xi8>'}}
+  %r = "tt.scan"(%two) <{axis = 0 : i32, reverse = false}> ({
+  ^bb0(%a: i8, %b: i8):
+    %p = arith.addi %a, %b : i8
+    tt.scan.return %p : i8
+  }) : (tensor<16xi8>) -> tensor<16xi8>
+  tt.return
+}
+
+// -----
+
+tt.func public @counted_bytes(%x: !tt.ptr<f32>) {
+  %two = arith.constant dense<2> : tensor<16xi8>
+  // expected-error @below {{'tt.histogram' op in kernel @counted_bytes: expected counts of a vector of integers of 32 or 64 bits in such integers, found 'tensor<4xi32>' of 'tensor<16xi8>'}}
+  %r = tt.histogram %two : tensor<16xi8> -> tensor<4xi32>
   tt.return
 }
 

@@ -37,11 +37,9 @@ static bool isOfScalars(scf::IfOp branch) {
 }
 
 LogicalResult TritonLowering::lowerIf(scf::IfOp branch) {
-  FailureOr<Value> condition = get(branch, branch.getCondition());
+  FailureOr<Value> condition = getScalar(branch, branch.getCondition());
   if (failed(condition))
     return failure();
-  if (isa<RankedTensorType>(condition->getType()))
-    return refuse(branch, "its condition was computed of a tile");
   return isOfScalars(branch) ? lowerScalarIf(branch, *condition)
                              : lowerGuardedIf(branch, *condition);
 }
@@ -57,14 +55,11 @@ LogicalResult TritonLowering::lowerScalarIf(scf::IfOp branch, Value condition) {
       return failure();
     SmallVector<Value> parts;
     for (Value value : from->getTerminator()->getOperands()) {
-      FailureOr<Value> part = get(branch, value);
+      FailureOr<Value> part = getScalar(branch, value);
       if (failed(part))
         return failure();
       parts.push_back(*part);
     }
-    if (TypeRange(parts) != branch.getResultTypes())
-      return LogicalResult(
-          refuse(branch, "it gives a number that was computed of a tile"));
     scf::YieldOp::create(b, branch.getLoc(), parts);
     return success();
   };
@@ -110,13 +105,13 @@ LogicalResult TritonLowering::lowerGuardedIf(scf::IfOp branch,
   }
   b.setLoc(branch.getLoc());
   for (auto [n, result] : llvm::enumerate(branch.getResults())) {
-    Value yes = sides[0][n], no = sides[1][n], which = condition;
-    if (yes.getType() != no.getType())
-      return refuse(branch, "it gives a number that was computed of a tile");
-    if (auto type = dyn_cast<RankedTensorType>(yes.getType()))
+    Value which = condition, both[] = {sides[0][n], sides[1][n]};
+    makeAlike(both);
+    if (auto type = dyn_cast<RankedTensorType>(both[0].getType()))
       which = broadcast(condition,
                         cast<RankedTensorType>(type.clone(b.getI1Type())));
-    values.map(result, arith::SelectOp::create(b, which, yes, no).getResult());
+    values.map(result,
+               arith::SelectOp::create(b, which, both[0], both[1]).getResult());
   }
   return success();
 }

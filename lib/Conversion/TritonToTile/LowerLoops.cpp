@@ -81,9 +81,43 @@ void TritonLowering::findReduced() {
   }
 }
 
+/// Whether `op` leaves sums of steps such, where its operands are.
+static bool keepsSteps(Operation *op) {
+  return isa<triton::MakeRangeOp, triton::SplatOp, triton::ExpandDimsOp,
+             triton::BroadcastOp, triton::TransOp, arith::ConstantOp,
+             arith::ExtSIOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
+             arith::DivSIOp, arith::RemSIOp, arith::MinSIOp, arith::MaxSIOp,
+             scf::ForOp, scf::WhileOp>(op);
+}
+
+void TritonLowering::findComputed() {
+  SmallVector<Value> work;
+  auto add = [&](Value value) {
+    if (isIntegerTile(value) && computed.insert(value).second)
+      work.push_back(value);
+  };
+  func.walk([&](Operation *op) {
+    auto splat = dyn_cast<triton::SplatOp>(op);
+    if (!keepsSteps(op) || (splat && reduced.contains(splat.getSrc())))
+      llvm::for_each(op->getResults(), add);
+  });
+  while (!work.empty()) {
+    for (OpOperand &use : work.pop_back_val().getUses())
+      if (!forCarried(use, add))
+        llvm::for_each(use.getOwner()->getResults(), add);
+  }
+}
+
 LogicalResult TritonLowering::appendCarried(Operation *user, Value source,
                                             Value carried,
                                             SmallVectorImpl<Value> &parts) {
+  if (computed.contains(carried)) {
+    FailureOr<Value> tile = get(user, source);
+    if (failed(tile))
+      return failure();
+    parts.push_back(*tile);
+    return success();
+  }
   if (failed(appendParts(user, source, parts)))
     return failure();
   Value &last = parts.back();
@@ -98,7 +132,9 @@ void TritonLowering::assignParts(Value target, Value like, ValueRange &parts) {
     parts = parts.drop_front();
     return first;
   };
-  if (auto known = blocks.find(like); known != blocks.end()) {
+  if (computed.contains(target)) {
+    values.map(target, take());
+  } else if (auto known = blocks.find(like); known != blocks.end()) {
     TensorBlock block = known->second;
     for (Value &at : block.offsets)
       at = take();
@@ -164,7 +200,8 @@ LogicalResult TritonLowering::yieldParts(Operation *loop, ValueRange yielded,
                                          ValueRange lowered) {
   SmallVector<Value> parts;
   for (auto [value, init, argument] : llvm::zip_equal(yielded, inits, carried))
-    if (failed(checkParts(loop, value, init)) ||
+    if ((!computed.contains(argument) &&
+         failed(checkParts(loop, value, init))) ||
         failed(appendCarried(loop, value, argument, parts)))
       return failure();
   if (TypeRange(ValueRange(parts)) != TypeRange(lowered))
@@ -269,17 +306,15 @@ LogicalResult TritonLowering::lowerWhile(scf::WhileOp loop) {
     if (failed(lower(loop.getBeforeBody(), before, loop.getInits(), inits)))
       return failure();
     b.setLoc(loop.getLoc());
-    FailureOr<Value> holds = get(loop, condition.getCondition());
+    FailureOr<Value> holds = getScalar(loop, condition.getCondition());
     if (failed(holds))
       return failure();
-    if (isa<RankedTensorType>(holds->getType()))
-      return refuse(loop, "its condition was computed of a tile");
     if (guard) // not once, then
       holds = Value(arith::AndIOp::create(b, guard, *holds));
     SmallVector<Value> handed;
     for (auto [value, argument] :
          llvm::zip_equal(condition.getArgs(), loop.getAfterArguments())) {
-      if (isMadeIn(*before, value))
+      if (!computed.contains(argument) && isMadeIn(*before, value))
         return refuse(loop, "it carries addresses whose steps change in the "
                             "loop");
       if (failed(appendCarried(loop, value, argument, handed)))

@@ -136,10 +136,9 @@ FailureOr<TileMask> TritonLowering::maskOf(Operation *op, Value mask,
     result.rest = *given;
     return result;
   }
-  if (isa<RankedTensorType>(given->getType()))
-    return refuse(op, "its mask is a number that was computed of a tile");
-  if (!matchPattern(*given, m_One()))
-    result.bounds.push_back(allOrNone(0, 1, *given));
+  Value all = scalarOf(*given);
+  if (!matchPattern(all, m_One()))
+    result.bounds.push_back(allOrNone(0, 1, all));
   return result;
 }
 
@@ -154,11 +153,9 @@ LogicalResult TritonLowering::lowerLoadScalar(triton::LoadOp op) {
   };
   Value mask = guard;
   if (op.getMask() && !matchPattern(op.getMask(), m_One())) {
-    FailureOr<Value> given = get(op, op.getMask());
+    FailureOr<Value> given = getScalar(op, op.getMask());
     if (failed(given))
       return failure();
-    if (isa<RankedTensorType>(given->getType()))
-      return refuse(op, "its mask was computed of a tile");
     mask = mask ? Value(arith::AndIOp::create(b, mask, *given)) : *given;
   }
   if (!mask) {
@@ -167,13 +164,11 @@ LogicalResult TritonLowering::lowerLoadScalar(triton::LoadOp op) {
   }
   Value other;
   if (op.getOther()) {
-    FailureOr<Value> given = get(op, op.getOther());
+    FailureOr<Value> given = getScalar(op, op.getOther());
     if (failed(given))
       return failure();
     other = *given;
   }
-  if (other && isa<RankedTensorType>(other.getType()))
-    return refuse(op, "it depends on a number that was computed of a tile");
   auto branch = scf::IfOp::create(
       b, mask, [&](OpBuilder &, Location) { scf::YieldOp::create(b, load()); },
       [&](OpBuilder &, Location) {

@@ -8,6 +8,7 @@
 #include "TritonLowering.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -68,14 +69,41 @@ FailureOr<Value> TritonLowering::get(Operation *user, Value source) {
   return refuse(user, "no kernel computes with addresses as numbers");
 }
 
-FailureOr<Value> TritonLowering::getIndex(Operation *user, Value source) {
+Value TritonLowering::scalarOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getNumElements() != 1)
+    return value;
+  SmallVector<Value> first(type.getRank(), math.constant(0));
+  return tensor::ExtractOp::create(b, value, first);
+}
+
+FailureOr<Value> TritonLowering::getScalar(Operation *user, Value source) {
   FailureOr<Value> value = get(user, source);
+  if (failed(value))
+    return failure();
+  return scalarOf(*value);
+}
+
+void TritonLowering::makeAlike(MutableArrayRef<Value> numbers) {
+  auto isTile = [](Value value) {
+    return isa<RankedTensorType>(value.getType());
+  };
+  if (llvm::none_of(numbers, isTile))
+    return;
+  for (Value &number : numbers)
+    if (!isTile(number))
+      number = broadcast(number, RankedTensorType::get(1, number.getType()));
+}
+
+FailureOr<Value> TritonLowering::getIndex(Operation *user, Value source) {
+  FailureOr<Value> value = getScalar(user, source);
   if (failed(value))
     return failure();
   if (value->getType().isIndex())
     return *value;
   if (!isa<IntegerType>(value->getType()))
-    return refuse(user, "no kernel has an address that was computed of a tile");
+    return refuse(user, "expected an integer in an address, found ")
+           << value->getType();
   return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), *value);
 }
 
@@ -199,22 +227,17 @@ LogicalResult TritonLowering::lowerElementwise(Operation *op) {
     return refuse(op, "no kernel has the function '")
            << function.getSymbol() << "'";
   SmallVector<Value> operands;
-  bool ofTile = false;
   for (Value operand : op->getOperands()) {
     FailureOr<Value> value = get(op, operand);
     if (failed(value))
       return failure();
     operands.push_back(*value);
-    ofTile |= isa<RankedTensorType>(value->getType());
   }
   Type type = result.getType();
-  if (ofTile && !isa<RankedTensorType>(type)) {
-    // Of a number that was reduced from a tile.
-    type = RankedTensorType::get(1, type);
-    for (Value &operand : operands)
-      if (!isa<RankedTensorType>(operand.getType()))
-        operand =
-            broadcast(operand, RankedTensorType::get(1, operand.getType()));
+  if (!isa<RankedTensorType>(type)) {
+    makeAlike(operands);
+    if (isa<RankedTensorType>(operands[0].getType()))
+      type = RankedTensorType::get(1, type);
   }
   OperationState state(op->getLoc(), nameOf(op), operands, {type});
   if (native)
@@ -230,17 +253,17 @@ LogicalResult TritonLowering::lowerClamp(triton::ClampFOp op) {
                    high = get(op, op.getMax());
   if (failed(x) || failed(low) || failed(high))
     return failure();
-  if (x->getType() != low->getType() || x->getType() != high->getType())
-    return refuse(op, "one of its operands was computed of a tile");
+  Value numbers[] = {*x, *low, *high};
+  makeAlike(numbers);
   if (op.getPropagateNan() == "all") {
-    Value most = arith::MinimumFOp::create(b, *x, *high);
+    Value most = arith::MinimumFOp::create(b, numbers[0], numbers[2]);
     values.map(op.getResult(),
-               arith::MaximumFOp::create(b, most, *low).getResult());
+               arith::MaximumFOp::create(b, most, numbers[1]).getResult());
     return success();
   }
-  Value least = arith::MaxNumFOp::create(b, *x, *low);
+  Value least = arith::MaxNumFOp::create(b, numbers[0], numbers[1]);
   values.map(op.getResult(),
-             arith::MinNumFOp::create(b, least, *high).getResult());
+             arith::MinNumFOp::create(b, least, numbers[2]).getResult());
   return success();
 }
 
@@ -250,157 +273,23 @@ LogicalResult TritonLowering::lowerMulhi(triton::MulhiUIOp op) {
   FailureOr<Value> x = get(op, op.getX()), y = get(op, op.getY());
   if (failed(x) || failed(y))
     return failure();
-  if (!narrow.isInteger(32) || x->getType() != y->getType())
+  if (!narrow.isInteger(32))
     return refuse(op, "no kernel has it but of integers of 32 bits");
-  Type type = x->getType(), wide = b.getI64Type();
+  Value factors[] = {*x, *y};
+  makeAlike(factors);
+  Type type = factors[0].getType(), wide = b.getI64Type();
   TypedAttr half = b.getI64IntegerAttr(32);
   if (auto tile = dyn_cast<RankedTensorType>(type)) {
     wide = tile.clone(wide);
     half = SplatElementsAttr::get(cast<RankedTensorType>(wide), int64_t(32));
   }
-  Value product =
-      arith::MulIOp::create(b, Value(arith::ExtUIOp::create(b, wide, *x)),
-                            Value(arith::ExtUIOp::create(b, wide, *y)));
+  Value product = arith::MulIOp::create(
+      b, Value(arith::ExtUIOp::create(b, wide, factors[0])),
+      Value(arith::ExtUIOp::create(b, wide, factors[1])));
   Value upper = arith::ShRUIOp::create(
       b, product, Value(arith::ConstantOp::create(b, half)));
   values.map(op.getResult(),
              arith::TruncIOp::create(b, type, upper).getResult());
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Shapes
-//===----------------------------------------------------------------------===//
-
-LogicalResult TritonLowering::lowerSplat(triton::SplatOp op) {
-  auto type = cast<RankedTensorType>(op.getType());
-  Value source = op.getSrc();
-  SmallVector<Value> still(type.getRank());
-  if (isa<triton::PointerType>(source.getType())) {
-    FailureOr<Addresses> from = findAddresses(op, source);
-    if (failed(from))
-      return failure();
-    from->offsets.steps = still;
-    addresses[op] = *from;
-    return success();
-  }
-  FailureOr<Value> value = get(op, source);
-  if (failed(value))
-    return failure();
-  if (isa<RankedTensorType>(value->getType())) {
-    // A number that was reduced from a tile.
-    auto element = cast<RankedTensorType>(value->getType());
-    for (int64_t rank = 1; rank < type.getRank(); ++rank)
-      *value = tile::ExpandDimsOp::create(
-          b, element.clone(SmallVector<int64_t>(rank + 1, 1)), *value, 0);
-    values.map(
-        op.getResult(),
-        tile::BroadcastOp::create(b, type, *value, ValueRange()).getResult());
-  } else if (type.getElementType().isInteger(1)) {
-    masks[op] = {{allOrNone(0, type.getDimSize(0), *value)}, {}};
-  } else if (isa<IntegerType>(type.getElementType())) {
-    FailureOr<Value> base = getIndex(op, source);
-    if (failed(base))
-      return failure();
-    integers[op] = {*base, still};
-  } else {
-    values.map(op.getResult(), broadcast(*value, type));
-  }
-  return success();
-}
-
-LogicalResult TritonLowering::lowerExpandDims(triton::ExpandDimsOp op) {
-  auto axis = static_cast<int64_t>(op.getAxis());
-  auto expand = [&](Value tile) -> Value {
-    auto element = cast<RankedTensorType>(tile.getType()).getElementType();
-    return tile::ExpandDimsOp::create(
-        b, RankedTensorType::get(shapeOf(op.getResult()), element), tile, axis);
-  };
-  auto insert = [&](AffineTile tile) {
-    tile.steps.insert(tile.steps.begin() + axis, Value());
-    return tile;
-  };
-  if (auto tile = findAffine(op.getSrc())) {
-    integers[op] = insert(*tile);
-  } else if (auto mask = findMask(op.getSrc())) {
-    for (TileMask::Bound &bound : mask->bounds)
-      bound.dim += bound.dim >= axis;
-    if (mask->rest)
-      mask->rest = expand(mask->rest);
-    masks[op] = *mask;
-  } else if (auto known = addresses.find(op.getSrc());
-             known != addresses.end()) {
-    Addresses from = known->second;
-    if (from.unordered)
-      from.unordered = expand(from.unordered);
-    else
-      from.offsets = insert(from.offsets);
-    addresses[op] = from;
-  } else {
-    FailureOr<Value> tile = get(op, op.getSrc());
-    if (failed(tile))
-      return failure();
-    values.map(op.getResult(), expand(*tile));
-  }
-  return success();
-}
-
-LogicalResult TritonLowering::lowerBroadcast(triton::BroadcastOp op) {
-  ArrayRef<int64_t> from = shapeOf(op.getSrc()), to = shapeOf(op.getResult());
-  auto spread = [&](Value tile) -> Value {
-    auto element = cast<RankedTensorType>(tile.getType()).getElementType();
-    return tile::BroadcastOp::create(b, RankedTensorType::get(to, element),
-                                     tile, ValueRange());
-  };
-  auto stay = [&](AffineTile tile) {
-    for (auto [dim, step] : llvm::enumerate(tile.steps))
-      if (from[dim] != to[dim])
-        step = {};
-    return tile;
-  };
-  if (auto tile = findAffine(op.getSrc())) {
-    integers[op] = stay(*tile);
-  } else if (auto mask = findMask(op.getSrc())) {
-    // Of the only element of a dimension: all or none.
-    for (TileMask::Bound &bound : mask->bounds)
-      if (from[bound.dim] != to[bound.dim])
-        bound = repeat(bound, to[bound.dim]);
-    if (mask->rest)
-      mask->rest = spread(mask->rest);
-    masks[op] = *mask;
-  } else if (auto known = addresses.find(op.getSrc());
-             known != addresses.end()) {
-    Addresses all = known->second;
-    if (all.unordered)
-      all.unordered = spread(all.unordered);
-    else
-      all.offsets = stay(all.offsets);
-    addresses[op] = all;
-  } else {
-    FailureOr<Value> tile = get(op, op.getSrc());
-    if (failed(tile))
-      return failure();
-    values.map(op.getResult(), spread(*tile));
-  }
-  return success();
-}
-
-LogicalResult TritonLowering::lowerTrans(triton::TransOp op) {
-  if (op.getOrder() == ArrayRef<int32_t>{0, 1} || op.getOrder().size() != 2)
-    return refuse(op, "expected an exchange of two dimensions");
-  if (auto tile = findAffine(op.getSrc())) {
-    std::swap(tile->steps[0], tile->steps[1]);
-    integers[op] = *tile;
-    return success();
-  }
-  FailureOr<Value> tile = get(op, op.getSrc());
-  if (failed(tile))
-    return failure();
-  auto type = cast<RankedTensorType>(tile->getType());
-  values.map(op.getResult(),
-             tile::TransposeOp::create(b, type.clone(shapeOf(op.getResult())),
-                                       *tile, ArrayRef<int64_t>{1, 0})
-                 .getResult());
   return success();
 }
 

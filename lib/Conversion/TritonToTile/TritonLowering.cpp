@@ -155,6 +155,7 @@ LogicalResult TritonLowering::run() {
     return refuse(func, "expected a function without results");
   b.setInsertionPoint(func);
   findReduced();
+  findComputed();
   if (failed(createKernel()) || failed(lowerBody())) {
     if (kernel)
       kernel.erase();
@@ -188,11 +189,9 @@ LogicalResult TritonLowering::lowerBody() {
     } else if (auto branch = dyn_cast<cf::CondBranchOp>(end)) {
       bool ends = onlyReturns(branch.getTrueDest());
       if (ends || onlyReturns(branch.getFalseDest())) {
-        FailureOr<Value> condition = get(end, branch.getCondition());
+        FailureOr<Value> condition = getScalar(end, branch.getCondition());
         if (failed(condition))
           return failure();
-        if (isa<RankedTensorType>(condition->getType()))
-          return refuse(end, "its condition was computed of a tile");
         narrowGuard(*condition, !ends);
         next = ends ? branch.getFalseDest() : branch.getTrueDest();
       }
@@ -255,9 +254,12 @@ LogicalResult TritonLowering::lowerOp(Operation *op) {
       .Case([&](SplatOp op) { return lowerSplat(op); })
       .Case([&](ExpandDimsOp op) { return lowerExpandDims(op); })
       .Case([&](BroadcastOp op) { return lowerBroadcast(op); })
+      .Case([&](ReshapeOp op) { return lowerReshape(op); })
       .Case([&](TransOp op) { return lowerTrans(op); })
       .Case([&](DotOp op) { return lowerDot(op); })
       .Case([&](triton::ReduceOp op) { return lowerReduce(op); })
+      .Case([&](triton::ScanOp op) { return lowerScan(op); })
+      .Case([&](HistogramOp op) { return lowerHistogram(op); })
       .Case([&](ClampFOp op) { return lowerClamp(op); })
       .Case([&](MulhiUIOp op) { return lowerMulhi(op); })
       .Case([&](AddPtrOp op) { return lowerAddPtr(op); })

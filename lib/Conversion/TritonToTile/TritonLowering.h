@@ -21,8 +21,8 @@
 // names the operation: nothing is guessed.
 //
 // Files: TritonLowering (the function, the walk), LowerTiles (what is
-// computed), LowerReductions, LowerAddresses, LowerMasks, LowerMemory,
-// LowerStores, LowerLoops, LowerControl; IndexMath.
+// computed), LowerShapes, LowerReductions, LowerAddresses, LowerMasks,
+// LowerMemory, LowerStores, LowerLoops, LowerControl; IndexMath.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,20 +91,23 @@ private:
   //===--- What is computed (LowerTiles.cpp) ---===//
   mlir::LogicalResult lowerElementwise(Operation *op);
   mlir::LogicalResult lowerConstant(mlir::arith::ConstantOp op);
-  mlir::LogicalResult lowerSplat(triton::SplatOp op);
-  mlir::LogicalResult lowerExpandDims(triton::ExpandDimsOp op);
-  mlir::LogicalResult lowerBroadcast(triton::BroadcastOp op);
-  mlir::LogicalResult lowerTrans(triton::TransOp op);
   mlir::LogicalResult lowerDot(triton::DotOp op);
   mlir::LogicalResult lowerClamp(triton::ClampFOp op);
   mlir::LogicalResult lowerMulhi(triton::MulhiUIOp op);
   mlir::LogicalResult lowerIntegers(Operation *op);
   mlir::LogicalResult lowerProgram(Operation *op, Value index);
-  bool isIntegerTile(Value value);
+  static bool isIntegerTile(Value value);
 
   /// `source` as a tile, or as the scalar that it is. A scalar that was reduced
   /// from a tile is a tile of one element.
   mlir::FailureOr<Value> get(Operation *user, Value source);
+  /// The same of a scalar, which all threads have, if it was reduced.
+  mlir::FailureOr<Value> getScalar(Operation *user, Value source);
+  /// `value`, or the only element of the tile that it is.
+  Value scalarOf(Value value);
+  /// Numbers, or tiles, as the same: beside a number that was reduced others
+  /// are tiles of one element, too.
+  void makeAlike(mlir::MutableArrayRef<Value> numbers);
   /// The same of a number of type index; null if it has none.
   mlir::FailureOr<Value> getIndex(Operation *user, Value source);
   /// `tile` with the elements of `offsets`, of `element`'s type.
@@ -114,11 +117,22 @@ private:
   Value iota(int64_t dim, llvm::ArrayRef<int64_t> shape, mlir::Type element);
   std::optional<AffineTile> findAffine(Value source);
 
+  //===--- LowerShapes.cpp ---===//
+  mlir::LogicalResult lowerSplat(triton::SplatOp op);
+  mlir::LogicalResult lowerExpandDims(triton::ExpandDimsOp op);
+  mlir::LogicalResult lowerBroadcast(triton::BroadcastOp op);
+  mlir::LogicalResult lowerReshape(triton::ReshapeOp op);
+  mlir::LogicalResult lowerTrans(triton::TransOp op);
+
   //===--- LowerReductions.cpp ---===//
   mlir::LogicalResult lowerReduce(triton::ReduceOp op);
   mlir::LogicalResult lowerIndexed(triton::ReduceOp op, Value tile, Value most);
   mlir::LogicalResult lowerMoments(triton::ReduceOp op);
-  mlir::FailureOr<Value> turnReduced(triton::ReduceOp op, Value source);
+  mlir::LogicalResult lowerScan(triton::ScanOp op);
+  mlir::LogicalResult lowerHistogram(triton::HistogramOp op);
+  /// Checks that `source` is a tile that `op` can reduce or scan.
+  mlir::LogicalResult checkCombined(Operation *op, Value source);
+  mlir::FailureOr<Value> turnReduced(Operation *op, int64_t axis, Value source);
   Value reduceRows(tile::ReduceKind kind, Value tile);
 
   //===--- LowerMasks.cpp ---===//
@@ -221,6 +235,7 @@ private:
                                     Value carried,
                                     llvm::SmallVectorImpl<Value> &parts);
   void findReduced();
+  void findComputed();
   /// Makes `target` what `like` is, of `parts`, which are taken off.
   void assignParts(Value target, Value like, mlir::ValueRange &parts);
   /// Whether `value` is carried as `like` is: steps do not change in a loop.
@@ -241,12 +256,18 @@ private:
   /// Numbers that are computed of what was reduced from a tile: they are tiles
   /// of one element.
   llvm::DenseSet<Value> reduced;
+  /// Integer tiles that may follow no steps: loops carry their elements.
+  llvm::DenseSet<Value> computed;
 };
 
 /// Calls `reach` with the arguments and results that a value becomes by `use`
 /// in a loop, or at the end of a loop or branch. False: the use is another one.
 bool forCarried(mlir::OpOperand &use,
                 llvm::function_ref<void(mlir::Value)> reach);
+
+/// What makes a vector, `source`, of a tile of two dimensions for reductions
+/// alone, which then are of all of its elements; null: it is none.
+triton::ReshapeOp findWhole(mlir::Value source);
 
 /// A division of integers in `block`, which must not be computed where the
 /// block is not meant to run; null: there is none.

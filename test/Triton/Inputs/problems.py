@@ -267,6 +267,8 @@ def problem_of(found, exact, plain):
     """What is wrong with `found` by the rule; None: nothing."""
     if found.shape != exact.shape or (numpy.isnan(found) != numpy.isnan(exact)).any():
         return f"shape {found.shape}, or NaN where none is expected"
+    if found.dtype.kind == "i":
+        return None if (found == exact).all() else f"{(found != exact).sum()} of {found.size} integers"
     e = numpy.nan_to_num(abs(found.astype("float64") - exact))
     e0 = numpy.nan_to_num(abs(plain.astype("float64") - exact))
     floor = (1e-6 if found.dtype == numpy.float32 else 1e-5) * max(1, numpy.nanmax(abs(exact)))
@@ -327,3 +329,129 @@ def poi_embedding(rows=30):
 def per_argmax(rows=21):
     x = normal(rows, 50)
     return [x, (rows,), rows], (-(-rows // 8),), lambda t: [x.argmax(-1)]
+
+
+# Those of scans.py.
+
+
+def nucleus(rows=5, columns=300, most=0.6):
+    p = numpy.sort(softmax_of(3 * normal(rows, columns), numpy.float32))[:, ::-1].copy()
+
+    def reference(t):
+        sums = p.astype(t).cumsum(-1)
+        return [sums, (sums - p.astype(t) < t(most)).sum(-1)]
+    return [p, (rows, columns), (rows,), columns, most], (rows,), reference
+
+
+def expert_offsets(n=200, experts=32):
+    expert = (RANDOM.integers(0, experts, n) * RANDOM.random(n)).astype("int32")
+    count = numpy.bincount(expert, minlength=experts)
+    return [expert, (experts,), (experts,), (experts,), n], (1,), lambda t: [count, count.cumsum() - count, count.cumsum()]
+
+
+def packed_positions(n=100):
+    length = RANDOM.integers(0, 2**40, n)
+    return ([length, (n,), (n,), n], (1,),
+            lambda t: [length.cumsum() - length, length.sum() - length.cumsum() + length])
+
+
+def tile_scans(rows=16, columns=64):
+    x = normal(rows, columns)
+
+    def reference(t):
+        y = x.astype(t)
+        return [y.cumsum(1), y.cumsum(0), y[:, ::-1].cumsum(1)[:, ::-1], y[::-1].cumsum(0)[::-1]]
+    return [x] + [(rows, columns)] * 4, (1,), reference
+
+
+def running_most(rows=64, columns=32, steps=3):
+    x, y = normal(rows, columns, dtype="float16"), RANDOM.integers(-500, 500, (steps, rows), dtype="int32")
+    y -= 100 * numpy.arange(steps, 0, -1, dtype="int32")[:, None] - 20 * numpy.arange(rows, dtype="int32")
+
+    def reference(t):
+        best = numpy.full(rows, -1000)
+        for row in y:
+            best = numpy.maximum.accumulate(numpy.maximum(best, row))
+        return [numpy.maximum.accumulate(x, 1), best]
+    return [x, (rows, columns), y, (rows,), steps], (1,), reference
+
+
+def sums_of_sums(rows=64, columns=32):
+    x = normal(rows, columns)
+
+    def reference(t):
+        y = x.astype(t)
+        ends = y.sum(1).cumsum()
+        return [y + ends[:, None] + y.sum(0).cumsum(), ends]
+    return [x, (rows, columns), (rows,)], (1,), reference
+
+
+def wide_sums(rows=32, columns=64):
+    x = RANDOM.integers(-2**50, 2**50, (rows, columns))
+    return ([x, (rows,), (columns,), (columns,), (rows,), (rows,)], (1,),
+            lambda t: [x.sum(1), x.max(0), x[0] - x[0].min(), x.argmin(1), x.sum() + numpy.arange(rows)])
+
+
+def until_small(n=700):
+    x = (RANDOM.random(n) * numpy.repeat([1, 100, 10000], 256)[:n] + 1).astype("float32")
+
+    def reference(t):
+        out, steps = x.astype(t), []
+        for begin in range(0, n, 256):
+            a, y = x[begin:begin + 256].astype(t), out[begin:begin + 256]
+            steps.append(0)
+            while abs(y * y - a).max() > 0.01:
+                y[:] = t(0.5) * (y + a / y)
+                steps[-1] += 1
+        return [out, numpy.array(steps)]
+    return [x, (n,), (len(range(0, n, 256)),), n], (-(-n // 256),), reference
+
+
+def skip_empty(n=500):
+    x, wanted = normal(n), (RANDOM.random(n) < numpy.repeat([0.7, 0, 0.2, 0.8], 128)[:n]).astype("int32")
+
+    def reference(t):
+        count = numpy.repeat([wanted[k:k + 128].sum() for k in range(0, n, 128)], 128)[:n]
+        return [numpy.where(count == 0, numpy.nan, numpy.where(count > 64, 2 * x.astype(t), x.astype(t) + count))]
+    return [x, wanted, (n,), n], (4,), reference
+
+
+def counted_rows(n=7):
+    length = RANDOM.integers(1, 6, n, dtype="int32")
+    x = normal(length.sum(), 64)
+    return [length, x, (64,), n], (1,), lambda t: [x[length.max():].astype(t).sum(0)]
+
+
+def masked_counts(n=100):
+    x = RANDOM.integers(-2, 20, 128, dtype="int32")
+    return [x, (16,), n], (1,), lambda t: [numpy.bincount(x[:n][(x[:n] >= 0) & (x[:n] < 16)], minlength=16)]
+
+
+def whole_tiles(tiles=3, rows=64, columns=32):
+    x = normal(tiles, rows, columns) * numpy.array([1, 3, 0.1], "float32")[:, None, None]
+    x[1] -= 1
+    x[2] += 1
+
+    def reference(t):
+        far, out = x.astype(t), x.astype(t)
+        for k in range(tiles):
+            far[k] = far[k] - far[k].min() if far[k].sum() > 0 else numpy.nan
+            while abs(out[k]).max() > 0.5:
+                out[k] *= t(0.5)
+        return [out, far]
+    return [x, x.shape, x.shape], (tiles,), reference
+
+
+def picked(rows=6, n=5):
+    x = normal(rows, n, 64)
+    x[2, 0] *= 0.3
+    x[4, 0, 1] = 9
+    x[5, 0] -= 2
+
+    def reference(t):
+        a = x[:, 0].astype(t)
+        big = (a.max(-1) > 2)[:, None]
+        scale = numpy.where(big, a.sum(-1, keepdims=True), t(1)).clip(-2, 2)
+        value = numpy.where(a.argmax(-1) > 3, a.max(-1), a.min(-1))[:, None]
+        return [a * scale + value, numpy.where(big, (x > 0).sum(1), numpy.nan)]
+    return [x, (rows, 64), (rows, 64), n], (rows,), reference
