@@ -59,16 +59,6 @@ tile.kernel @scan_columns(%x: f32) attributes {grid = affine_map<() -> (1)>, gri
 
 // -----
 
-tile.kernel @half_of_tile(%x: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
-  %c0 = arith.constant 0 : index
-  %0 = tile.broadcast %x : f16 -> tensor<1xf16>
-  // expected-error @+1 {{has a lowering for the host on f32 and integers, found 'tensor<1xf16>'}}
-  %1 = tensor.extract %0[%c0] : tensor<1xf16>
-  tile.return
-}
-
-// -----
-
 tile.kernel @dot_rank(%x: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %0 = tile.broadcast %x : f32 -> tensor<2x4x4xf32>
   // expected-error @+1 {{expects a tile of rank 2 in a kernel, found 'tensor<2x4x4xf32>'}}

@@ -489,3 +489,28 @@ tt.func public @until_sum(%x: !tt.ptr<f32>, %n: !tt.ptr<i32>) {
   }
   tt.return
 }
+
+// A tile of integers that a loop adds up is carried as its elements, one that
+// follows steps as the first of them.
+// CHECK-LABEL: tile.kernel @counted(
+// CHECK: scf.for %{{.*}} iter_args(%[[COUNT:.*]] = %{{.*}}, %[[FIRST:.*]] = %{{.*}}) -> (tensor<16xi32>, index)
+// CHECK: arith.addi %[[COUNT]], %{{.*}} : tensor<16xi32>
+// CHECK: arith.addi %[[FIRST]], %c16 : index
+tt.func public @counted(%x: !tt.ptr<i32>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %none = arith.constant dense<0> : tensor<16xi32>
+  %step = arith.constant dense<16> : tensor<16xi32>
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %xs = tt.splat %x : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%count = %none, %to = %at) -> (tensor<16xi32>, tensor<16xi32>) : i32 {
+    %px = tt.addptr %xs, %to : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+    %a = tt.load %px : tensor<16x!tt.ptr<i32>>
+    %more = arith.addi %count, %a : tensor<16xi32>
+    %next = arith.addi %to, %step : tensor<16xi32>
+    scf.yield %more, %next : tensor<16xi32>, tensor<16xi32>
+  }
+  %px = tt.addptr %xs, %r#1 : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  tt.store %px, %r#0 : tensor<16x!tt.ptr<i32>>
+  tt.return
+}

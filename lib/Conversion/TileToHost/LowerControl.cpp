@@ -6,6 +6,7 @@
 
 #include "HostLowerings.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -31,17 +32,15 @@ static void lowerAlloca(HostContext &ctx, memref::AllocaOp op) {
   ctx.mapping.map(op.getResult(), ctx.allocate(op.getType()));
 }
 
-/// An element of a tile.
-static LogicalResult lowerExtract(HostContext &ctx, tensor::ExtractOp op) {
-  if (isa<FloatType>(op.getType()) && !op.getType().isF32())
-    return op.emitOpError("has a lowering for the host on f32 and integers, "
-                          "found ")
-           << op.getTensor().getType();
+/// An element of a tile; narrow floats are held as f32.
+static void lowerExtract(HostContext &ctx, tensor::ExtractOp op) {
   SmallVector<TileCoord> coords;
   for (Value index : op.getIndices())
     coords.push_back({ctx.mapped(index)});
-  ctx.mapping.map(op.getResult(), ctx.evaluate(op.getTensor(), coords));
-  return success();
+  Value element = ctx.evaluate(op.getTensor(), coords);
+  if (element.getType() != op.getType())
+    element = arith::TruncFOp::create(ctx.b, op.getType(), element);
+  ctx.mapping.map(op.getResult(), element);
 }
 
 void fa::addControlLowerings(HostContext &ctx) {

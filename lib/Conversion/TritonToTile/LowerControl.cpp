@@ -18,18 +18,16 @@ void TritonLowering::narrowGuard(Value condition, bool expected) {
   guard = guard ? Value(arith::AndIOp::create(b, guard, condition)) : condition;
 }
 
-/// Whether `branch` computes numbers of numbers alone, without memory, and says
-/// nothing of them.
-static bool isOfScalars(scf::IfOp branch) {
-  auto scalars = [](TypeRange types) {
-    return llvm::all_of(types,
-                        [](Type type) { return type.isIntOrIndexOrFloat(); });
+bool TritonLowering::isOfScalars(scf::IfOp branch) {
+  auto isScalar = [&](Value value) {
+    return value.getType().isIntOrIndexOrFloat() &&
+           (!reduced.contains(value) || value == branch.getCondition());
   };
   return !branch
               .walk([&](Operation *op) {
                 return !isa<triton::AssertOp, LLVM::AssumeOp>(op) &&
-                               scalars(op->getOperandTypes()) &&
-                               scalars(op->getResultTypes())
+                               llvm::all_of(op->getOperands(), isScalar) &&
+                               llvm::all_of(op->getResults(), isScalar)
                            ? WalkResult::advance()
                            : WalkResult::interrupt();
               })
@@ -55,7 +53,7 @@ LogicalResult TritonLowering::lowerScalarIf(scf::IfOp branch, Value condition) {
       return failure();
     SmallVector<Value> parts;
     for (Value value : from->getTerminator()->getOperands()) {
-      FailureOr<Value> part = getScalar(branch, value);
+      FailureOr<Value> part = get(branch, value);
       if (failed(part))
         return failure();
       parts.push_back(*part);

@@ -74,9 +74,13 @@ void TritonLowering::findReduced() {
   };
   func.walk(
       [&](triton::ReduceOp op) { llvm::for_each(op->getResults(), add); });
+  // What a condition chooses, and what is at an address, is a scalar.
+  auto isOfScalar = [](OpOperand &use) {
+    return isa<scf::IfOp, triton::LoadOp>(use.getOwner());
+  };
   while (!work.empty()) {
     for (OpOperand &use : work.pop_back_val().getUses())
-      if (!forCarried(use, add))
+      if (!isOfScalar(use) && !forCarried(use, add))
         llvm::for_each(use.getOwner()->getResults(), add);
   }
 }

@@ -214,6 +214,9 @@ private:
   mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
   mlir::LogicalResult lowerAssert(Operation *op, Value condition,
                                   llvm::StringRef message, bool promise);
+  /// Whether `branch` computes numbers of numbers alone, none of which were
+  /// reduced, without memory, and says nothing of them.
+  bool isOfScalars(mlir::scf::IfOp branch);
   mlir::LogicalResult lowerScalarIf(mlir::scf::IfOp branch, Value condition);
   mlir::LogicalResult lowerGuardedIf(mlir::scf::IfOp branch, Value condition);
   /// What is lowered next happens only where `condition` is `expected`, too.

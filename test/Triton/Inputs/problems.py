@@ -455,3 +455,19 @@ def picked(rows=6, n=5):
         value = numpy.where(a.argmax(-1) > 3, a.max(-1), a.min(-1))[:, None]
         return [a * scale + value, numpy.where(big, (x > 0).sum(1), numpy.nan)]
     return [x, (rows, 64), (rows, 64), n], (rows,), reference
+
+
+def narrow_numbers(rows=4, n=2):
+    x = normal(rows, 128, dtype="float16").clip(-1, 1)
+    x[1, 5], x[3, 7] = 1.75, 2
+    at = RANDOM.integers(0, rows * 128, (rows, 128))
+
+    def reference(t):
+        step = (lambda y: y) if t == numpy.float64 else (lambda y: y.astype("float16"))
+        a = x.astype(t)
+        most = a.max(-1, keepdims=True)
+        shift = numpy.where(numpy.arange(rows)[:, None] < n, most, a.min(-1, keepdims=True))
+        first = numpy.where(numpy.arange(rows)[:, None] != 1, a[:, :1], most)
+        a = numpy.where(most > 1.5, step(a - a.reshape(-1)[at.max(-1)][:, None]), a)
+        return [step(step(a + shift) + first)]
+    return [x, at, (rows, 128), n], (rows,), reference

@@ -171,3 +171,20 @@ def picked(x, out, counts, n, B: tl.constexpr):
         tl.store(counts + tl.program_id(0) * B + at, above.to(tl.float32))
     value = tl.load(x + row + best, mask=best > 3, other=tl.min(a, 0))
     tl.store(out + tl.program_id(0) * B + at, a * tl.clamp(scale, -2.0, 2.0) + value)
+
+
+# Numbers of halves decide, choose and are where a mask leaves out; those of 64 bits are addresses.
+@kernel("x:*fp16 at:*i64 out:*fp16 n:i32", B=128)
+def narrow_numbers(x, at, out, n, B: tl.constexpr):
+    to = tl.program_id(0) * B + tl.arange(0, B)
+    a = tl.load(x + to)
+    most = tl.max(a, 0)
+    last = tl.max(tl.load(at + to), 0)
+    if tl.program_id(0) < n:
+        shift = most
+    else:
+        shift = tl.min(a, 0)
+    if most > 1.5:
+        a = a - tl.load(x + last)
+    first = tl.load(x + tl.program_id(0) * B, mask=tl.program_id(0) != 1, other=most)
+    tl.store(out + to, a + shift + first)
