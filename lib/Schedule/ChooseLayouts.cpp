@@ -436,7 +436,7 @@ std::optional<TileLayout> LayoutChooser::columnsLayout(Value value) const {
   std::optional<int64_t> rows = sizeOfTileWith(value, 0);
   bool isOfTile = rows && llvm::isPowerOf2_64(columns);
   if (columns % unit.columnStep() && !isOfTile)
-    return std::nullopt;
+    return columns == 1 ? rowsLayout(1) : std::nullopt;
   return without(tileLayout(rows.value_or(unit.side * warps), columns), 0);
 }
 

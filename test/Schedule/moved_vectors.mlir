@@ -23,3 +23,18 @@ tile.kernel @ends(%x: memref<64x32xf32> {tile.access = #tile.access<in>}, %y: me
   tile.store %s, %y[%c0] : tensor<64xf32>, memref<64xf32>
   tile.return
 }
+// -----
+
+// A vector of one element, which is reduced, is in all threads.
+// CHECK-LABEL: tile.kernel @one
+// CHECK: tile.load {{.*}} -> tensor<1xi32, #tgpu.layout<1 lane = {{\[\[}}0], [0], [0], [0], [0]]>>
+// CHECK-NOT: tgpu.convert
+tile.kernel @one(%x: memref<1xi32> {tile.access = #tile.access<in>}, %y: memref<1xi32> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %a = tile.load %x[%c0] in_bounds : memref<1xi32> -> tensor<1xi32>
+  %row = tile.expand_dims %a dim 0 : tensor<1xi32> -> tensor<1x1xi32>
+  %r = tile.reduce add %row dim 1 : tensor<1x1xi32> -> tensor<1xi32>
+  tile.store %r, %y[%c0] : tensor<1xi32>, memref<1xi32>
+  tile.return
+}
