@@ -42,6 +42,45 @@ int64_t SchedulePlan::warps() const {
   return compute ? compute->warps : partitions.back().warps;
 }
 
+static int64_t countThreads(ArrayRef<Partition> partitions) {
+  int64_t threads = 0;
+  for (const Partition &each : partitions)
+    threads += each.count * each.warps * kLanes;
+  return threads;
+}
+
+/// Of a thread, where `blocks` share a processor's registers evenly.
+static int64_t shareOfThread(ArrayRef<Partition> partitions, int64_t blocks) {
+  int64_t most = kRegisters / blocks / countThreads(partitions);
+  return std::min(most / kRegisterStep * kRegisterStep, kMostOfAll);
+}
+
+/// Registers of a block; those that say nothing have `share` for each thread.
+static int64_t countRegisters(ArrayRef<Partition> partitions, int64_t share) {
+  int64_t registers = 0;
+  for (const Partition &each : partitions)
+    registers += each.count * each.warps * kLanes *
+                 (each.registers ? each.registers : share);
+  return registers;
+}
+
+int64_t SchedulePlan::residentBlocks() const {
+  if (any_of(partitions, [](const Partition &each) { return !each.registers; }))
+    return 1;
+  int64_t registers = countRegisters(partitions, /*share=*/0);
+  int64_t blocks = std::max<int64_t>(kRegisters / registers, 1);
+  // What they begin with is rounded down.
+  while (blocks > 1 &&
+         shareOfThread(partitions, blocks) * countThreads(partitions) <
+             registers)
+    --blocks;
+  return blocks;
+}
+
+int64_t SchedulePlan::registersAtStart() const {
+  return shareOfThread(partitions, residentBlocks());
+}
+
 bool SchedulePlan::isShortOfRegisters() const {
   constexpr int64_t enough = 224;
   const Partition *compute = find("compute");
@@ -121,17 +160,12 @@ static std::string whyInvalidRoles(ArrayRef<Partition> partitions) {
 /// block begins, as many for each of its threads: else those who take wait for
 /// ever.
 static std::string whyTooManyRegisters(ArrayRef<Partition> partitions) {
-  int64_t threads = 0, registers = 0;
-  for (const Partition &each : partitions)
-    threads += each.count * each.warps * kLanes;
-  int64_t share = std::min(kRegisters / threads / kRegisterStep * kRegisterStep,
-                           kMostOfAll);
-  for (const Partition &each : partitions)
-    registers += each.count * each.warps * kLanes *
-                 (each.registers ? each.registers : share);
-  if (partitions.size() == 1 || registers <= threads * share)
+  int64_t share = shareOfThread(partitions, /*blocks=*/1);
+  int64_t most = countThreads(partitions) * share;
+  int64_t registers = countRegisters(partitions, share);
+  if (partitions.size() == 1 || registers <= most)
     return "";
-  return "expected partitions of " + std::to_string(threads * share) +
+  return "expected partitions of " + std::to_string(most) +
          " registers at most, found " + std::to_string(registers);
 }
 

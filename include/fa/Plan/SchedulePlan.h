@@ -106,6 +106,12 @@ struct SchedulePlan {
   bool dealsRows() const { return consumers() > 1; }
   /// Warps of a group that computes.
   int64_t warps() const;
+  /// Blocks for which a processor has the registers that partitions of a block
+  /// say; 1 where one does not say any.
+  int64_t residentBlocks() const;
+  /// Registers with which each thread of such a block begins, before partitions
+  /// exchange them.
+  int64_t registersAtStart() const;
   /// Whether the threads that compute have no registers for a tile of scores
   /// beside what a running dot reads.
   bool isShortOfRegisters() const;

@@ -85,9 +85,8 @@ void NvidiaContext::declareFunction() {
   function.addEntryBlock(b);
 }
 
-/// With warp specialization, the registers of a block are what one block on a
-/// processor has: ptxas heeds the exchange of registers only if the function
-/// says so.
+/// With warp specialization, blocks of a processor share its registers: ptxas
+/// heeds the exchange of registers in a block only if the function says so.
 void NvidiaContext::numberThreads() {
   int32_t threads = countThreads(kernel);
   thread = threadInBlock = NVVM::ThreadIdXOp::create(b, b.getI32Type());
@@ -99,11 +98,11 @@ void NvidiaContext::numberThreads() {
   }
   if (kernel.getParts() > 1)
     return divideIntoParts(*this);
+  SchedulePlan plan = planOf(kernel);
   function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                    b.getI32IntegerAttr(1));
-  function->setAttr(
-      NVVM::NVVMDialect::getMaxnregAttrName(),
-      b.getI32IntegerAttr(std::min(65536 / threads / 8 * 8, 248)));
+                    b.getI32IntegerAttr(plan.residentBlocks()));
+  function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
+                    b.getI32IntegerAttr(plan.registersAtStart()));
   warpgroup = takeWarpNumber(*this);
   kernel.walk([&](ConsumerIdOp id) {
     Value number = arith::SubIOp::create(b, warpgroup, i32(1));
