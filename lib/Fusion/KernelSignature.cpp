@@ -98,8 +98,10 @@ fa::scoreTiles(const AttentionFunction &source) {
 }
 
 bool fa::hasVariant(const AttentionFunction &source, const KernelShape &shape) {
-  // A launch reads how many queries there are off a size of the argument.
-  if (shape.maxQueries && source.q.dims[2].unitDim < 0)
+  // A launch reads how many queries or keys there are off a size of the
+  // argument.
+  if ((shape.maxQueries && source.q.dims[2].unitDim < 0) ||
+      (shape.maxKeys && source.k.dims[2].unitDim < 0))
     return false;
   if (shape.alignedScores && scoreTiles(source).empty())
     return false;
@@ -346,11 +348,14 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
   kernel->setAttr(
       KernelOp::tileAttrName,
       b.getDenseI64ArrayAttr({shape.rows, shape.columns * shape.parts}));
-  if (shape.maxQueries)
-    kernel->setAttr(
-        KernelOp::atMostAttrName,
-        b.getDenseI64ArrayAttr(
-            {source.q.number, source.q.dims[2].unitDim, shape.maxQueries}));
+  auto setAtMost = [&](const ArgumentView &view, int64_t rows) {
+    if (rows)
+      kernel->setAttr(
+          KernelOp::atMostAttrName,
+          b.getDenseI64ArrayAttr({view.number, view.dims[2].unitDim, rows}));
+  };
+  setAtMost(source.q, shape.maxQueries);
+  setAtMost(source.k, shape.maxKeys);
   if (shape.fewPrograms)
     kernel->setAttr(KernelOp::fewProgramsAttrName,
                     b.getI64IntegerAttr(shape.fewPrograms));

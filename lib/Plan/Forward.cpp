@@ -219,11 +219,12 @@ private:
                                  general));
   }
 
-  /// Splits pay where queries are few, or programs leave processors idle.
+  /// Splits pay where queries are few, or programs leave processors idle, and
+  /// keys are not few.
   void addSplit(PlannedKernel &kernel) const {
     const KernelShape &shape = kernel.shape;
     bool isForFew = shape.pack != KernelShape::OneHead || shape.fewPrograms;
-    if (rules.splits == 1 || facts.isPacked ||
+    if (rules.splits == 1 || facts.isPacked || shape.maxKeys ||
         !(isForFew || kernel.isSplitAlone))
       return;
     KernelShape &split = kernel.split.emplace(shape);

@@ -155,7 +155,12 @@ static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
   facts.beginsApart = followsFromOwnRows(loop.getLowerBound());
   facts.hasSomeKeys = kernel->hasAttr(KernelOp::someKeysAttrName);
   facts.changesScores = changesScores(loop);
-  facts.isForFewQueries = kernel->hasAttr(KernelOp::atMostAttrName);
+  if (auto atMost =
+          kernel->getAttrOfType<DenseI64ArrayAttr>(KernelOp::atMostAttrName)) {
+    BlockArgument keys = first.fetched.front().box.argument;
+    facts.isForFewKeys = atMost[0] == int64_t(keys.getArgNumber());
+    facts.isForFewQueries = !facts.isForFewKeys;
+  }
   if (auto cluster =
           kernel->getAttrOfType<IntegerAttr>(KernelOp::clusterAttrName))
     facts.cluster = cluster.getInt();

@@ -58,7 +58,7 @@ struct LoopFacts {
   /// Fetched rows are counted from an origin: those of two dimensions as one,
   /// or those of a packed sequence.
   bool hasOrigin = false;
-  bool isForFewQueries = false;
+  bool isForFewQueries = false, isForFewKeys = false;
   int64_t cluster = 0;     ///< blocks that the kernel is to have; 0: not said
   bool hasCounter = false; ///< blocks may take programs in turn
 
