@@ -178,6 +178,16 @@ GpuModule::~GpuModule() {
     card->driver().ModuleUnload(module);
 }
 
+int64_t GpuModule::countPlaces(const KernelInfo &kernel) const {
+  // Blocks of a cluster are on different processors.
+  if (kernel.cluster > 1)
+    return card->numProcessors();
+  int64_t blocks = residentBlocks.empty()
+                       ? kernel.residentBlocks
+                       : residentBlocks[&kernel - infos.data()].load();
+  return card->numProcessors() * std::max<int64_t>(blocks, 1);
+}
+
 Failure GpuModule::launch(const LaunchChoice &choice,
                           std::span<const LaunchArgument> arguments,
                           const Workspace &workspace, void *stream) const {
@@ -190,7 +200,7 @@ Failure GpuModule::launch(const LaunchChoice &choice,
       return count.takeFailure();
     if (*count <= 0)
       continue;
-    Result<int64_t> blocks = countBlocks(kernel, *count, card->numProcessors());
+    Result<int64_t> blocks = countBlocks(kernel, *count, countPlaces(kernel));
     if (!blocks)
       return blocks.takeFailure();
     grid.blocks = *blocks;

@@ -88,7 +88,7 @@ Result<int64_t> fa::evaluateGrid(
 }
 
 Result<int64_t> fa::countBlocks(const KernelInfo &kernel, int64_t programs,
-                                int64_t processors) {
+                                int64_t places) {
   if (programs > std::numeric_limits<int32_t>::max())
     return makeFailure("@", kernel.symbol, ": expected at most ",
                        std::numeric_limits<int32_t>::max(), " programs, found ",
@@ -98,8 +98,8 @@ Result<int64_t> fa::countBlocks(const KernelInfo &kernel, int64_t programs,
   // A cluster runs as many programs at a time, the last one of a row of them
   // perhaps fewer.
   int64_t clusters = (programs + kernel.cluster - 1) / kernel.cluster;
-  int64_t places = std::max<int64_t>(processors / kernel.cluster, 1);
-  return std::min(clusters, places) * kernel.cluster;
+  int64_t most = std::max<int64_t>(places / kernel.cluster, 1);
+  return std::min(clusters, most) * kernel.cluster;
 }
 
 size_t fa::countWords(const KernelInfo &kernel) {

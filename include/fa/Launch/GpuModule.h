@@ -86,6 +86,8 @@ private:
     /// Whether the kernel before it, of the same launch, may still run.
     bool isEarly = false;
   };
+  /// Blocks of the kernel that the card runs at a time.
+  int64_t countPlaces(const KernelInfo &kernel) const;
   /// Whether the driver can launch kernels that begin early.
   bool hasEarlyLaunch() const;
   /// Sets the counter of a kernel that has one to 0.

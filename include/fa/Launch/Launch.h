@@ -35,10 +35,10 @@ Result<int64_t> evaluateGrid(
 
 /// The blocks of a GPU that run `programs` programs: as many as hold all, each
 /// the kernel's number of them, or, where the kernel is persistent, at most one
-/// for each of `processors` multiprocessors, in whole clusters. A failure: more
-/// programs than 31 bits number.
+/// for each of `places`, the blocks of it that the card runs at a time, in
+/// whole clusters. A failure: more programs than 31 bits number.
 Result<int64_t> countBlocks(const KernelInfo &kernel, int64_t programs,
-                            int64_t processors);
+                            int64_t places);
 
 /// The most words that a kernel is given.
 inline constexpr size_t kMaxWords = 3 + kMaxArguments * (1 + 2 * kMaxRank);

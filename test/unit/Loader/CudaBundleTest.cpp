@@ -241,8 +241,8 @@ TEST_F(CudaBundle, SplitsKeysInWorkspace) {
   EXPECT_STREQ(second.kernel, "attention_decode");
 }
 
-/// Persistent blocks are as many as the card has multiprocessors, or as there
-/// are programs; of another kernel there is one for each program.
+/// Persistent blocks are as many as the card runs at a time, or as there are
+/// programs; of another kernel there is one for each program.
 TEST_F(CudaBundle, PersistentBlocksFillTheCard) {
   const auto &found = fakeDriver()->launch;
   fakeDriver()->numWords = 3;
@@ -262,12 +262,17 @@ TEST_F(CudaBundle, PersistentBlocksFillTheCard) {
   faBundleClose(bundle);
   open(llvm::cantFail(makeBundle(compileFor({"sm_90a"}))));
   fakeDriver()->sharedLimit = 232448;
-  ASSERT_EQ(prepare(options("cuda:1")), FA_SUCCESS)
-      << faBundleGetLastErrorMessage();
-  ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
-  EXPECT_STREQ(found.kernel, "attention_roles");
-  EXPECT_GT(programs(), processors);
-  EXPECT_EQ(found.grid, processors);
+  for (int blocks : {2, 1}) {
+    faBundlePlanDestroy(plan);
+    plan = nullptr;
+    fakeDriver()->residentBlocks = blocks;
+    ASSERT_EQ(prepare(options("cuda:1")), FA_SUCCESS)
+        << faBundleGetLastErrorMessage();
+    ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+    EXPECT_STREQ(found.kernel, "attention_roles");
+    EXPECT_GT(programs(), 2 * processors);
+    EXPECT_EQ(found.grid, blocks * processors);
+  }
   // So few programs that there is a multiprocessor for each, of 64 rows.
   sizes[2] = 256;
   ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
