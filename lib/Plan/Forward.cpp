@@ -58,11 +58,12 @@ private:
   }
 
   /// Whether a launch takes the kernel by how many programs, and so batches and
-  /// heads, it has.
+  /// heads, it has, or by how many keys, which are those of the longest
+  /// sequence.
   static bool isChosenByBatch(const PlannedKernel &kernel) {
     const KernelShape &shape = kernel.shape;
     return shape.fewPrograms || shape.fewerRows || shape.cluster > 1 ||
-           kernel.isSplitAlone;
+           shape.maxKeys || kernel.isSplitAlone;
   }
 
   Error refuse(const KernelShape &shape, int64_t least) const {
