@@ -45,6 +45,14 @@ static constexpr int64_t kDecodeParts = 4, kDecodeQueryBytes = 16 * 128 * 2;
 /// at D 128 those are 0.9 (bench/results/2026-11-27-h100-layers.md).
 static constexpr int64_t kShortColumns = 64, kShortWindow = 128;
 
+/// Of two blocks on a processor, which are 1.0 to 1.7 of the rate of larger
+/// tiles in launches like these: keys, programs for each processor of rows that
+/// fill lines of 128 bytes (D 64, 128), and of others, and keys where programs
+/// are more (bench/results/2026-11-27-h100-few-keys.md).
+static constexpr TileSize kPairedTile = {kWarpgroupRows, 64};
+static constexpr int64_t kPairedKeys = 256, kPairedPrograms = 4,
+                         kPairedUnevenPrograms = 2, kPairedManyKeys = 64;
+
 /// Programs of a processor from which on blocks of packed sequences take them
 /// in turn: to set the counter costs a launch about two microseconds, and by
 /// count every n-th program is up to a quarter longer
@@ -107,6 +115,13 @@ static SpecializedRules specializedRules(const PlanConstraints &asked) {
     rules.fewMiddleColumns = orElse(asked.kvTile, kSpecializedFewMiddleColumns);
     rules.packedRows = 2 * kWarpgroupRows;
     rules.clusterBlocks = kClusterBlocks;
+    if (!asked.kvTile && !asked.stages) {
+      rules.paired = kPairedTile;
+      rules.pairedKeys = kPairedKeys;
+      rules.pairedManyKeys = kPairedManyKeys;
+      rules.pairedPrograms = kPairedPrograms;
+      rules.pairedUnevenPrograms = kPairedUnevenPrograms;
+    }
   }
   rules.dynamicForAll = asked.schedule == "dynamic";
   if (rules.dynamicForAll)

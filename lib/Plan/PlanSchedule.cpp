@@ -52,6 +52,11 @@ static constexpr int64_t kResultRegisters = 208;
 /// with more ptxas runs dots one by one (C7512) where a thread has not 240.
 static constexpr int64_t kFewResults = 192;
 
+/// Of few keys: two blocks share a processor, one of which waits for its tiles
+/// beside what the other computes
+/// (bench/results/2026-11-27-h100-few-keys.md).
+static constexpr int64_t kPairedLoad = 40, kPairedCompute = 216;
+
 /// Of a product of matrices whose operands are fetched each step, at most.
 static constexpr int64_t kProductSlots = 4;
 
@@ -177,6 +182,9 @@ private:
     } else if (consumers > 1) {
       load.registers = facts.hasOrigin ? 56 : 40;
       compute.registers = facts.hasOrigin ? 224 : 232;
+    } else if (facts.isForFewKeys) {
+      load.registers = kPairedLoad;
+      compute.registers = kPairedCompute;
     }
     return {load, compute};
   }
@@ -239,7 +247,8 @@ private:
     if (!rules.givenSlots && holdsTiles(dots) && hasRoomToHold())
       slots = std::max<int64_t>(slots, 3);
     int64_t keys = facts.step.empty() ? 0 : facts.step.back().keys;
-    if (keys < rules.channelKeys && bytes <= keys * rules.channelKeyBytes &&
+    if (!facts.isForFewKeys && keys < rules.channelKeys &&
+        bytes <= keys * rules.channelKeyBytes &&
         (!rules.sharedBytes || roomBeside(3) >= 0))
       slots = std::max<int64_t>(slots, 3);
     // What is fetched meanwhile has slots of its own.
@@ -364,7 +373,7 @@ private:
   /// with less depth wait for keys that are released late, those that change
   /// their scores for what they change them by, unless it has two slots.
   MaximumRule chooseMaximum(const PlannedSlots &slots) const {
-    if (!facts.hasSoftmax)
+    if (!facts.hasSoftmax || facts.isForFewKeys)
       return MaximumRule::Lazy;
     bool isFetched = any_of(slots.scores, [](int64_t n) { return n > 0; });
     bool areTwo = all_of(slots.scores, [&](int64_t number) {

@@ -61,13 +61,32 @@ public:
     shape.columns = bit_floor(uint64_t(many.columns));
     shape.ownRows = shape.oneLoop = shape.someKeys = false;
     // A processor's second program is short where the first is long.
-    bool isSteep = mask.growsWithQuery && !mask.hasLowerBound;
-    shape.fewPrograms = rules.fewPrograms * (isSteep ? 2 : 1);
-    if (isSteep && isPlain && isOne && rules.fewMiddleColumns && widest > 80 &&
-        widest <= 96) {
+    shape.fewPrograms = rules.fewPrograms * (isSteep() ? 2 : 1);
+    if (isSteep() && isPlain && isOne && rules.fewMiddleColumns &&
+        widest > 80 && widest <= 96) {
       shape.columns = rules.fewMiddleColumns;
       shape = fit.fitted(shape, rules.slotColumns);
     }
+    return shape;
+  }
+
+  KernelShape choosePaired(KernelShape many) const {
+    KernelShape shape = many;
+    shape.rows = rules.paired.rows;
+    shape.columns = rules.paired.columns;
+    shape.ownRows = shape.oneLoop = shape.someKeys = false;
+    shape.maxKeys = isSteep() ? rules.pairedKeys : rules.pairedManyKeys;
+    return shape;
+  }
+
+  /// The same for more keys, in launches of few programs.
+  KernelShape choosePairedFew(KernelShape many) const {
+    KernelShape shape = choosePaired(many);
+    bool fillsLines = fit.dim() % rules.slotColumns == 0 &&
+                      fit.dimV() % rules.slotColumns == 0;
+    shape.maxKeys = rules.pairedKeys;
+    shape.fewPrograms =
+        fillsLines ? rules.pairedPrograms : rules.pairedUnevenPrograms;
     return shape;
   }
 
@@ -103,6 +122,13 @@ public:
            !facts.hasPages && !facts.hasNarrowKeys;
   }
 
+  /// Whether there are kernels for few keys, two blocks of which share a
+  /// processor.
+  bool hasPairs() const {
+    return rules.pairedKeys && isPlain && widest <= 128 && !facts.isPacked &&
+           (hasEqualPrograms() || (isOne && isSteep()));
+  }
+
   /// Whether the keys of `many`, the kernel for many programs, may be split.
   /// The rule for splits counts with programs that are equally long. Between
   /// D 128 and 256 splits that it chose were slower than none
@@ -122,6 +148,9 @@ public:
   }
 
 private:
+  /// Whether later queries see more keys, and the first ones few.
+  bool isSteep() const { return mask.growsWithQuery && !mask.hasLowerBound; }
+
   /// Whether all queries see as many keys.
   bool hasEqualPrograms() const {
     return isOne && !mask.hasLowerBound && !mask.growsWithQuery;
@@ -304,6 +333,13 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
     all.push_back({"_roles_packed", planner.choosePacked(general, many)});
   if (hasFew)
     all.push_back({"_roles_few", planner.chooseFew(many)});
+  if (hasFew && planner.hasPairs()) {
+    KernelShape paired = planner.choosePaired(many),
+                few = planner.choosePairedFew(many);
+    if (few.maxKeys > paired.maxKeys)
+      all.push_back({"_roles_paired_few", few});
+    all.push_back({"_roles_paired", paired});
+  }
   // Before what a launch takes that does not split.
   if (planner.hasSplits()) {
     all.push_back({"_roles", many});

@@ -48,6 +48,28 @@ TEST(PlanSchedule, SharesRegisters) {
   EXPECT_NE(whyNotSpecialized(4), "");
 }
 
+/// Two blocks of a kernel for few keys share a processor, and its registers;
+/// what a block begins with is enough for what its partitions exchange.
+TEST(PlanSchedule, PairsBlocksOfFewKeys) {
+  LoopFacts facts = ofHalves(1, 128, 64);
+  EXPECT_EQ(planSpecialized(facts, onHopper()).residentBlocks(), 1);
+  EXPECT_EQ(planSpecialized(facts, onHopper()).registersAtStart(), 248);
+  facts.isForFewKeys = true;
+  SchedulePlan plan = planSpecialized(facts, onHopper());
+  EXPECT_EQ(whyInvalid(plan), "");
+  EXPECT_TRUE(plan.persistent);
+  EXPECT_EQ(plan.residentBlocks(), 2);
+  EXPECT_EQ(plan.registersAtStart(), 128);
+  EXPECT_LE(2 * bytesOf(facts, plan.slots), 233472 - 2 * 1024);
+  // Three would begin with 80, which are fewer than these have together.
+  plan.partitions[0].registers = 24;
+  plan.partitions[1].registers = 144;
+  EXPECT_EQ(plan.residentBlocks(), 2);
+  plan.partitions[1].registers = 136;
+  EXPECT_EQ(plan.residentBlocks(), 3);
+  EXPECT_EQ(plan.registersAtStart(), 80);
+}
+
 /// A partition that widens tiles of 8 bits has the registers of a third one
 /// that computes, and slots of 8 bits have what room there is.
 TEST(PlanSchedule, WidensTilesBetweenPartitions) {
