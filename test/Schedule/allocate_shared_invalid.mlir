@@ -13,7 +13,7 @@ tile.kernel @line(%x: i1) attributes {grid = affine_map<() -> (1)>, grid_sizes =
 #b = #tgpu.layout<16x1 register = [[8, 0]], lane = [[1, 0], [2, 0], [4, 0], [0, 0], [0, 0]]>
 tile.kernel @index(%x: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tgpu.warps = 1 : i64} {
   %0 = tile.broadcast %x : index -> tensor<16x1xindex, #a>
-  // expected-error @below {{expects elements with a number of bits to move them between threads, found 'tensor<16x1xindex, }}
+  // expected-error @below {{expects numbers of 8 bits or more, of at most two dimensions, to move them between threads, found 'tensor<16x1xindex, }}
   %1 = tgpu.convert %0 : tensor<16x1xindex, #a> -> tensor<16x1xindex, #b>
   tile.return
 }
