@@ -7,6 +7,7 @@
 #include "ChooseLayouts.h"
 
 #include "FlatVectors.h"
+#include "WidenedSums.h"
 
 #include "fa/Layout/NamedLayouts.h"
 #include "fa/Layout/Plans.h"
@@ -14,7 +15,6 @@
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/EquivalenceClasses.h"
 
 using namespace mlir;
 using namespace fa;
@@ -85,37 +85,12 @@ static std::optional<int64_t> sizeOfTileWith(Value vector, unsigned dim) {
   return std::nullopt;
 }
 
-/// The widening of elements of 8 bits that `value` is, or null.
-static arith::ExtFOp widening(Value value) {
-  auto op = value.getDefiningOp<arith::ExtFOp>();
-  return op && isTile(op.getIn()) &&
-                 typeOf(op.getIn()).getElementTypeBitWidth() == 8
-             ? op
-             : arith::ExtFOp();
-}
-
-/// What reads `value`, or the widening of it that is all that reads it.
-static Value readAs(Value value) {
-  auto wide = value.hasOneUse()
-                  ? dyn_cast<arith::ExtFOp>(*value.getUsers().begin())
-                  : arith::ExtFOp();
-  return wide && widening(wide.getOut()) ? wide.getOut() : value;
-}
-
 static bool feedsOnlyDots(Value value) {
   return value.getDefiningOp<LoadOp>() && !value.use_empty() &&
          llvm::all_of(readAs(value).getUses(), [](OpOperand &use) {
            auto dot = dyn_cast<DotOp>(use.getOwner());
            return dot && use.get() != dot.getAcc();
          });
-}
-
-/// The dot that alone reads the widened elements `value`, on its right.
-static DotOp dotOfWidened(Value value) {
-  auto dot = widening(value) && value.hasOneUse()
-                 ? dyn_cast<DotOp>(*value.getUsers().begin())
-                 : DotOp();
-  return dot && dot.getB() == value && dot.getA() != value ? dot : DotOp();
 }
 
 /// Whether all that reads `value` are dots, on their left.
@@ -142,8 +117,6 @@ static bool crossesWarps(const TileLayout &layout, unsigned dim) {
   auto plan = planReduction(layout.base, dim);
   return !plan || plan->warps;
 }
-
-static bool isWidened(DotOp dot) { return dotOfWidened(dot.getB()) == dot; }
 
 LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
     : unit(unit), warps(warps),
@@ -172,49 +145,7 @@ LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
     merge = op;
   flat = findFlatVectors(kernel);
   if (unit.kind == MatrixUnit::Mma)
-    findSums(kernel);
-}
-
-/// Tiles that an elementwise operation, a loop or the end of online softmax
-/// has in one layout are of one class; what is in that of a sum of widened
-/// values is noted.
-void LayoutChooser::findSums(KernelOp kernel) {
-  SmallVector<Value> sums;
-  kernel.walk([&](DotOp dot) {
-    if (isWidened(dot) && !dot.getTransposeB())
-      sums.push_back(dot.getResult());
-  });
-  if (sums.empty())
-    return;
-  llvm::EquivalenceClasses<void *> classes;
-  auto join = [&](Value one, Value other) {
-    if (one && other && isTile(one) && isTile(other) &&
-        typeOf(one).getShape() == typeOf(other).getShape() &&
-        typeOf(one).getRank() == 2)
-      classes.unionSets(one.getAsOpaquePointer(), other.getAsOpaquePointer());
-  };
-  kernel.walk([&](Operation *op) {
-    if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1)
-      for (Value operand : op->getOperands())
-        join(operand, op->getResult(0));
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      for (auto [init, argument, yielded, result] :
-           llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(),
-                     loop.getYieldedValues(), loop.getResults()))
-        for (Value value : {init, yielded, Value(argument)})
-          join(value, result);
-    if (auto dot = dyn_cast<DotOp>(op))
-      join(dot.getAcc(), dot.getResult());
-    if (auto end = dyn_cast<OnlineFinalizeOp>(op))
-      join(end.getAcc(), end.getOutput());
-    if (auto parts = dyn_cast<tile::MergePartsOp>(op))
-      join(parts.getAcc(), parts.getAccOut());
-  });
-  for (Value sum : sums) {
-    widenedSums.insert(sum);
-    for (void *member : classes.members(sum.getAsOpaquePointer()))
-      widenedSums.insert(Value::getFromOpaquePointer(member));
-  }
+    widenedSums = findWidenedSums(kernel);
 }
 
 TileLayout LayoutChooser::resultLayout(Value value) const {
@@ -451,7 +382,7 @@ TileLayout LayoutChooser::dotOperandLayout(DotOp dot, unsigned number) const {
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
   DotForm form = {type.getElementTypeBitWidth(), dot.isTf32(),
                   dot.getTransposeB(), readForDots.contains(dot),
-                  isWidened(dot)};
+                  dotOfWidened(dot.getB()) == dot};
   if (number == 0)
     return unit.left(rows, columns, form, warps);
   if (number == 1)

@@ -12,11 +12,11 @@
 
 namespace fa {
 
-/// Chooses layouts for the tiles of a kernel whose dots `unit` computes, with
-/// `warps` warps.
 /// `layout` without the registers that hold what another one does.
 TileLayout withoutCopies(const TileLayout &layout);
 
+/// Chooses layouts for the tiles of a kernel whose dots `unit` computes, with
+/// `warps` warps.
 class LayoutChooser {
 public:
   LayoutChooser(tile::KernelOp kernel, MatrixUnit unit, int64_t warps);
@@ -60,7 +60,6 @@ private:
   TileLayout loadLayout(mlir::Value value) const;
   /// `tileLayout`, or that of sums of widened values, if `value` is of these.
   TileLayout resultLayout(mlir::Value value) const;
-  void findSums(tile::KernelOp kernel);
   TileLayout flatLayout(mlir::Value value) const;
   bool isJoined(mlir::Operation *op) const;
   TileLayout joined(TileLayout layout) const;
@@ -72,8 +71,7 @@ private:
   bool reducesRows;         ///< tiles of rows have one warp for each
   bool mergesRows; ///< one at a time: tiles of one row are not made of vectors
   llvm::SmallPtrSet<mlir::Operation *, 8> readForDots; ///< dots noted so
-  /// Results of dots with values of 8 bits, and what has their layout.
-  llvm::SmallPtrSet<mlir::Value, 8> widenedSums;
+  llvm::DenseSet<mlir::Value> widenedSums;             ///< (WidenedSums.h)
   /// Vectors, and tiles of one row, whose elements are lanes' (FlatVectors.h).
   llvm::DenseSet<mlir::Value> flat;
   /// What was found: many ways may lead to a value.
