@@ -79,7 +79,7 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
     (`sink` $sink^ `:` type($sink))?
     (`dropout` $rng^ `:` type($rng) `probability` $probability)?
     (`captures` `(` $captures^ `:` type($captures) `)`)?
-    (`precision` $precision^)? attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($output) (`lse` type($lse)^)? `score` $score `mask` $mask
+    (`precision` $precision^)? attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($output) (`lse` type($lse)^)? `score` custom<ClosedRegion>($score) `mask` custom<ClosedRegion>($mask)
   }];
   let hasVerifier = 1;
 }
@@ -154,8 +154,8 @@ def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
     `,` type($output) `,` type($lse) `,` type($dout)
     (`dq` type($dq)^)? (`dk` type($dk)^)? (`dv` type($dv)^)?
     (`dsink` type($dsink)^)? (`dcaptures` $wrt `(` type($dcaptures)^ `)`)?
-    `score` $score `mask` $mask `derivative` $derivative
-    (`effects` $effects^)?
+    `score` custom<ClosedRegion>($score) `mask` custom<ClosedRegion>($mask)
+    `derivative` custom<DerivativeAndEffects>($derivative, $effects)
   }];
   let hasVerifier = 1;
 }
@@ -195,7 +195,7 @@ def Tile_OnlineAttentionOp : Tile_Op<"online_attention", [Pure,
     (`precision` $precision^)? attr-dict
     `:` type($q) `,` type($k) `,` type($v) `->` custom<StateTypes>(type($acc), type($max), type($sum),
                             type($acc_out), type($max_out), type($sum_out))
-    `score` $score `mask` $mask
+    `score` custom<ClosedRegion>($score) `mask` custom<ClosedRegion>($mask)
   }];
   let hasVerifier = 1;
 }

@@ -11,9 +11,12 @@
 
 #include "Tile/Tile.h"
 
+#include "Tile/ClosedRegion.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
+using namespace fa;
 using namespace fa::tile;
 
 /// An accumulator has the type of the result.
@@ -50,6 +53,32 @@ static ParseResult parseStateTypes(OpAsmParser &parser, Type &acc, Type &max,
 static void printStateTypes(OpAsmPrinter &printer, Operation *, Type acc,
                             Type max, Type sum, Type, Type, Type) {
   printer << acc << ", " << max << ", " << sum;
+}
+
+static ParseResult
+parseDerivativeAndEffects(OpAsmParser &parser, Region &derivative,
+                          SmallVectorImpl<std::unique_ptr<Region>> &effects) {
+  if (parseClosedRegion(parser, derivative))
+    return failure();
+  if (failed(parser.parseOptionalKeyword("effects")))
+    return success();
+  do {
+    effects.push_back(std::make_unique<Region>());
+    if (parseClosedRegion(parser, *effects.back()))
+      return failure();
+  } while (succeeded(parser.parseOptionalComma()));
+  return success();
+}
+
+static void printDerivativeAndEffects(OpAsmPrinter &printer, Operation *,
+                                      Region &derivative,
+                                      MutableArrayRef<Region> effects) {
+  printer.printRegion(derivative);
+  if (effects.empty())
+    return;
+  printer << " effects ";
+  llvm::interleaveComma(effects, printer,
+                        [&](Region &region) { printer.printRegion(region); });
 }
 
 #define GET_OP_CLASSES

@@ -6,12 +6,44 @@
 
 #include "TileGPU/TileGPU.h"
 
+#include "Tile/ClosedRegion.h"
+
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
+
+static ParseResult parsePartitions(OpAsmParser &parser, Region &producer,
+                                   Region &consumer, Region &convert,
+                                   Region &store) {
+  if (parser.parseKeyword("producer") || parseClosedRegion(parser, producer) ||
+      parser.parseKeyword("consumer") || parseClosedRegion(parser, consumer))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("convert")) &&
+      parseClosedRegion(parser, convert))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("store")) &&
+      parseClosedRegion(parser, store))
+    return failure();
+  return success();
+}
+
+static void printPartitions(OpAsmPrinter &printer, Operation *,
+                            Region &producer, Region &consumer, Region &convert,
+                            Region &store) {
+  printer << "producer ";
+  printer.printRegion(producer);
+  printer << " consumer ";
+  printer.printRegion(consumer);
+  for (auto [name, region] :
+       {std::pair("convert", &convert), std::pair("store", &store)})
+    if (!region->empty()) {
+      printer << ' ' << name << ' ';
+      printer.printRegion(*region);
+    }
+}
 
 #define GET_OP_CLASSES
 #include "TileGPU/TileGPUOps.cpp.inc"

@@ -47,8 +47,8 @@ def TileGPU_WarpSpecializeOp : TileGPU_Op<"warp_specialize", [SingleBlock,
   let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer,
       AnyRegion:$convert, AnyRegion:$store);
   let assemblyFormat = [{
-    `consumers` $consumers `producer` $producer `consumer` $consumer
-    (`convert` $convert^)? (`store` $store^)? attr-dict
+    `consumers` $consumers
+    custom<Partitions>($producer, $consumer, $convert, $store) attr-dict
   }];
   let extraClassDeclaration = [{
     /// Whether a warpgroup of its own widens tiles.
