@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A name may be used in front of its definition, also of one that turns out to
-// be in a region that does not close the use in. Where the rest of the
-// operation does not parse, what declarative formats generate frees such a
-// region, and the use would stay (MLIR 22.1.8 drops uses of what an
+// be in a region which the use is not in. Where the rest of the operation does
+// not parse, what declarative formats generate frees such a region, and the use
+// would stay (MLIR 22.1.8 drops uses of what an
 // OperationState has, which these regions are not part of yet). No such use is
 // valid: these directives of formats refuse it when a region has been read.
 //

@@ -48,7 +48,7 @@ SplitProblem fa::describeProblem(const KernelInfo &kernel,
   int64_t tile = kernel.tile.size() == 2 ? kernel.tile[1] : 1;
   return {.programs = programs,
           .processors = processors,
-          // Of a persistent kernel one runs, whatever there is room for.
+          // A persistent kernel that splits keys fills a processor.
           .residentBlocks = kernel.persistent ? 1 : residentBlocks,
           .tiles = evaluate(kernel.splitKeys, given).value_or(0) /
                    std::max<int64_t>(tile, 1),
@@ -216,7 +216,7 @@ static bool isLeftToSplits(LaunchPlace &place, const KernelInfo &kernel,
     return false;
   auto own = describeSplits(place, kernel, arguments),
        theirs = describeSplits(place, *other, arguments);
-  // Persistent kernels have one block on a processor.
+  // Persistent kernels that split keys have one block on a processor.
   bool isLeft = own && theirs &&
                 chooseSplits(theirs->problem, place.machine.costs) > 1 &&
                 isCheaper(theirs->problem, own->problem, place.machine.costs)
