@@ -36,8 +36,9 @@ def platform_tag(library, *beside):
 
 def members(library, beside, version, tag):
     """Name and bytes of each file but the list of them."""
-    for path in sorted(glob.glob(os.path.join(HERE, "flashtile", "**", "*.py"), recursive=True)):
-        yield os.path.relpath(path, HERE), open(path, "rb").read()
+    for ending in ("py", "mlir"):
+        for path in sorted(glob.glob(os.path.join(HERE, "flashtile", "**", f"*.{ending}"), recursive=True)):
+            yield os.path.relpath(path, HERE), open(path, "rb").read()
     yield "flashtile/libflashtile.so.0", library
     for name, data in beside.items():
         yield f"flashtile/{name}", data

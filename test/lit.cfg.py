@@ -5,6 +5,7 @@ import glob
 import os
 import platform
 import shutil
+import subprocess
 import sysconfig
 
 import lit.formats
@@ -26,9 +27,15 @@ else:
     lit_config.note("a test that hangs is not ended: " + why)
 
 tools = os.path.join(config.binary_dir, "bin")
-config.environment["PATH"] = os.pathsep.join(
-    [tools, config.llvm_tools_dir, os.environ["PATH"]]
-)
+path = [tools, config.llvm_tools_dir, *os.environ["PATH"].split(os.pathsep)]
+# Python itself: what a version manager has in its place takes 80 ms for each start.
+command = ["python3", "-c", "import os, sys; print(os.path.dirname(sys.executable))"]
+interpreter = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+if interpreter not in path:
+    path.insert(2, interpreter)
+config.environment["PATH"] = os.pathsep.join(path)
+# PyTorch's threads sleep where they wait: the other tests want the cores.
+config.environment["OMP_WAIT_POLICY"] = "passive"
 for tool in ("fa-opt", "fa-run", "fa-reduce", "fa-lsp-server", "fa-matrix", "FileCheck", "ptxas", "not", "mlir-translate", "opt", "llc", "split-file", "python3"):
     if not shutil.which(tool, path=config.environment["PATH"]):
         lit_config.fatal("the tests need " + tool)

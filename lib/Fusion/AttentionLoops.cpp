@@ -224,10 +224,11 @@ SmallVector<Value> AttentionBuilder::buildLoops() {
   };
   // A linear bias is largest at one end of the keys: with both ends seen first,
   // maxima hardly rise behind them.
-  bool edgeFirst = rule.intervals.size() == 1 && rule.growsWithQuery() &&
+  bool grows = rule.growsWithQuery();
+  bool edgeFirst = rule.intervals.size() == 1 && (grows || ramp) &&
                    (ramp || !rule.hasLowerBound()) && bias && !bias->isAbsolute;
   KeyLoops loops(b, shape.columns, rule.intervals, loop, edgeFirst,
-                 shape.alignedKeys);
+                 /*isLastEdge=*/edgeFirst && !grows, shape.alignedKeys);
   if (shape.alignedKeys)
     for (KeyRange &keys : ranges)
       keys.begin = loops.roundToTiles(keys.begin, /*up=*/false);

@@ -87,6 +87,7 @@ LogicalResult fa::buildBackwardKernels(
   if (!reason.empty())
     return emitError(function.getLoc())
            << "gradients of an attention do not run unfused: " << reason;
+  simplifyMask(match.op.getMask());
   auto chains = planBackward(describeAttention(match), rules);
   if (!chains)
     return emitError(function.getLoc(), toString(chains.takeError()));

@@ -14,6 +14,7 @@
 #include "TensorPart.h"
 #include "UnfusedKernel.h"
 
+#include "fa/Fusion/MaskAnalysis.h"
 #include "fa/Plan/Forward.h"
 
 using namespace mlir;
@@ -186,6 +187,7 @@ private:
 
   LogicalResult buildAttention(Part &part, AttentionFunction &match,
                                StringRef own) {
+    simplifyMask(match.attention.getMask());
     dropSignsOfDistances(match.attention);
     auto plans = planForward(describePart(match), rules);
     if (!plans)

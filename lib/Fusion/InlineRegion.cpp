@@ -77,6 +77,8 @@ private:
     bool uniform = llvm::all_of(op.getOperands(), [&](Value operand) {
       return values.lookup(operand).kind == RegionValue::Uniform;
     });
+    if (!uniform && isOfRows(op))
+      return inlineForRows(op);
     SmallVector<Value> operands;
     for (Value operand : op.getOperands())
       operands.push_back(uniform ? values.lookup(operand).value
@@ -90,6 +92,42 @@ private:
     Operation *created = b.create(state);
     for (auto [from, to] : llvm::zip(op.getResults(), created->getResults()))
       values[from] = {uniform ? RegionValue::Uniform : RegionValue::Tile, to};
+  }
+
+  /// Whether `op` is no sum, which comparisons of columns take apart, and is
+  /// the same for all elements of a row.
+  bool isOfRows(Operation &op) {
+    if (!isa<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp,
+             arith::RemUIOp, arith::RemSIOp, arith::MulIOp, arith::MaxSIOp,
+             arith::MinSIOp>(op))
+      return false;
+    return llvm::all_of(op.getOperands(), [&](Value operand) {
+      RegionValue::Kind kind = values.lookup(operand).kind;
+      return kind == RegionValue::Uniform || kind == RegionValue::Row ||
+             kind == RegionValue::Vector;
+    });
+  }
+
+  void inlineForRows(Operation &op) {
+    SmallVector<Value> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(asVector(values.lookup(operand)));
+    OperationState state(op.getLoc(), op.getName(), operands,
+                         operands.front().getType(), op.getAttrs());
+    values[op.getResult(0)] = {RegionValue::Vector,
+                               b.create(state)->getResult(0)};
+  }
+
+  /// One element for each row.
+  Value asVector(RegionValue x) {
+    if (x.kind == RegionValue::Vector)
+      return x.value;
+    auto type = RankedTensorType::get({rows}, x.value.getType());
+    Value vector = tile::BroadcastOp::create(b, type, x.value, ValueRange{});
+    if (x.kind != RegionValue::Row)
+      return vector;
+    Value row = tile::IotaOp::create(b, type, 0, ValueRange{});
+    return arith::AddIOp::create(b, vector, row);
   }
 
   //===--- Captured tensors ---===//
@@ -143,18 +181,9 @@ private:
 
   /// One element of `source` for each row.
   Value gatherRows(Value source, OperandRange indices) {
-    auto type = RankedTensorType::get({rows}, b.getIndexType());
     SmallVector<Value> vectors;
-    for (Value index : indices) {
-      RegionValue x = values.lookup(index);
-      Value vector = x.value;
-      if (x.kind != RegionValue::Vector)
-        vector = tile::BroadcastOp::create(b, type, vector, ValueRange{});
-      if (x.kind == RegionValue::Row)
-        vector = arith::AddIOp::create(
-            b, vector, tile::IotaOp::create(b, type, 0, ValueRange{}));
-      vectors.push_back(vector);
-    }
+    for (Value index : indices)
+      vectors.push_back(asVector(values.lookup(index)));
     Type element = cast<MemRefType>(source.getType()).getElementType();
     return tile::GatherOp::create(b, RankedTensorType::get({rows}, element),
                                   source, vectors);

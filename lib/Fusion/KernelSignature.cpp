@@ -75,8 +75,19 @@ static bool readsTile(tensor::ExtractOp extract) {
          getCoordinate(indices.back()) == 3;
 }
 
-SmallVector<const ArgumentView *>
-fa::scoreTiles(const AttentionFunction &source) {
+/// Whether `extract` reads a number for each query or for each key.
+static bool readsNumber(tensor::ExtractOp extract) {
+  int64_t coordinate = extract.getIndices().size() == 1
+                           ? getCoordinate(extract.getIndices().front())
+                           : -1;
+  return (coordinate == 2 || coordinate == 3) &&
+         (extract.getType().isInteger(32) || extract.getType().isInteger(64));
+}
+
+/// The captured tensors that the score or mask region reads so.
+static SmallVector<const ArgumentView *>
+findCaptures(const AttentionFunction &source,
+             llvm::function_ref<bool(tensor::ExtractOp)> reads) {
   OnlineAttentionOp attention = source.attention;
   SmallVector<const ArgumentView *> found;
   for (Region *region : {&attention.getScore(), &attention.getMask()})
@@ -90,11 +101,16 @@ fa::scoreTiles(const AttentionFunction &source) {
           &source.captures[llvm::count_if(captures, [](Value capture) {
             return isa<TensorType>(capture.getType());
           })];
-      if (readsTile(extract) && !llvm::is_contained(found, view) &&
+      if (reads(extract) && !llvm::is_contained(found, view) &&
           isWhole(*view, extract.getTensor().getType()))
         found.push_back(view);
     });
   return found;
+}
+
+SmallVector<const ArgumentView *>
+fa::scoreTiles(const AttentionFunction &source) {
+  return findCaptures(source, readsTile);
 }
 
 bool fa::hasVariant(const AttentionFunction &source, const KernelShape &shape) {
@@ -147,9 +163,13 @@ static SmallVector<Type> argumentTypes(const AttentionFunction &source,
     sizes[n].assign(tensor.getShape().begin(), tensor.getShape().end());
     strides[n].assign(tensor.getRank(), ShapedType::kDynamic);
   }
-  if (shape.unitStride)
+  if (shape.unitStride) {
     for (auto [n, view] : rowsOf(source))
       strides[n][view->dims[3].unitDim] = 1;
+    // Addresses of all that a tile reads would be kept in registers.
+    for (const ArgumentView *view : findCaptures(source, readsNumber))
+      strides[view->number].back() = 1;
+  }
   if (shape.alignedScores)
     for (const ArgumentView *view : scoreTiles(source))
       strides[view->number].back() = 1;

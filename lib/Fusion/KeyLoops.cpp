@@ -14,13 +14,14 @@ using namespace fa;
 
 KeyLoops::KeyLoops(ImplicitLocOpBuilder &b, int64_t columns,
                    ArrayRef<KeyInterval> intervals, LoopBuilder buildLoop,
-                   bool edgeFirst, bool isAligned)
+                   bool edgeFirst, bool isLastEdge, bool isAligned)
     : b(b), columns(columns), buildLoop(buildLoop),
       hasLowerEdge(llvm::any_of(
           intervals, [](const KeyInterval &i) { return i.hasLowerBound(); })),
-      complete(llvm::any_of(intervals,
-                            [](const KeyInterval &i) { return i.complete; })),
-      edgeFirst(edgeFirst), isAligned(isAligned) {}
+      complete(llvm::any_of(
+          intervals,
+          [](const KeyInterval &i) { return i.complete || i.completeIf; })),
+      edgeFirst(edgeFirst), isLastEdge(isLastEdge), isAligned(isAligned) {}
 
 Value KeyLoops::index(int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
@@ -56,6 +57,8 @@ SmallVector<Value> KeyLoops::buildInterval(const KeyRange &keys,
   Value fullEnd = fullBegin;
   if (complete) {
     Value full = arith::SubIOp::create(b, keys.fullEnd, fullBegin);
+    if (isLastEdge)
+      full = arith::SubIOp::create(b, full, index(1));
     full = roundToTiles(full, /*up=*/false);
     fullEnd = arith::AddIOp::create(b, fullBegin, full);
     loops.push_back({fullBegin, fullEnd, /*partial=*/false});

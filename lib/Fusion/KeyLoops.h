@@ -42,10 +42,12 @@ public:
 
   /// With `edgeFirst` the tiles at the upper edge of an interval come before
   /// those that every row sees whole, and these before those at the lower edge.
+  /// `isLastEdge`: the last tile counts as one at the upper edge in any case.
   /// `isAligned`: intervals begin at multiples of a tile, and so do all loops.
   KeyLoops(mlir::ImplicitLocOpBuilder &b, int64_t columns,
            llvm::ArrayRef<KeyInterval> intervals, LoopBuilder buildLoop,
-           bool edgeFirst = false, bool isAligned = false);
+           bool edgeFirst = false, bool isLastEdge = false,
+           bool isAligned = false);
 
   /// Narrows `ranges`, which are sorted, to the share of split `split`, counted
   /// from the first key that some row sees: `keysOfSplit` keys or, if that is
@@ -100,7 +102,7 @@ private:
   int64_t columns;
   LoopBuilder buildLoop;
   bool hasLowerEdge, complete; ///< of some interval
-  bool edgeFirst, isAligned;
+  bool edgeFirst, isLastEdge, isAligned;
 };
 
 } // namespace fa

@@ -23,6 +23,40 @@ public:
       : b(b), firstRow(firstRow), lastRow(lastRow), length(length),
         materialize(materialize) {}
 
+  /// What is read for each row, of all bounds in one loop.
+  void loopOverRows(const MaskRule &rule) {
+    for (const KeyInterval &interval : rule.intervals)
+      for (const KeyBound &bound : interval.bounds)
+        for (const AffineForm &form : bound.forms)
+          addPart(form);
+    if (parts.empty())
+      return;
+    SmallVector<Value> first;
+    for (const RowPart &part : parts)
+      first.append(2, evaluate(part, firstRow));
+    Value second = arith::AddIOp::create(b, firstRow, index(1));
+    Value end = arith::AddIOp::create(b, lastRow, index(1));
+    auto loop = scf::ForOp::create(b, second, end, index(1), first);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      auto args = loop.getRegionIterArgs();
+      SmallVector<Value> next;
+      for (auto [n, part] : llvm::enumerate(parts)) {
+        Value here = evaluate(part, loop.getInductionVar());
+        next.push_back(arith::MinSIOp::create(b, args[2 * n], here));
+        next.push_back(arith::MaxSIOp::create(b, args[2 * n + 1], here));
+      }
+      scf::YieldOp::create(b, next);
+    }
+    for (auto [n, part] : llvm::enumerate(parts)) {
+      part.least = widened(part, loop.getResult(2 * n));
+      part.most = widened(part, loop.getResult(2 * n + 1));
+      if (part.narrow && part.form.rowTerms.front().second < 0)
+        std::swap(part.least, part.most);
+    }
+  }
+
   KeyRange build(const KeyInterval &interval) {
     KeyRange keys{index(0), length, index(0), length};
     for (const KeyBound &bound : interval.bounds) {
@@ -37,12 +71,16 @@ public:
         keys.fullBegin = arith::MaxSIOp::create(b, keys.fullBegin, high);
       }
     }
-    if (!interval.complete) // which may begin behind the last key
-      keys.fullEnd =
-          interval.hasLowerBound()
-              ? arith::MinSIOp::create(b, keys.fullBegin, keys.fullEnd)
-                    .getResult()
-              : keys.fullBegin;
+    if (interval.complete)
+      return keys;
+    Value none = keys.fullBegin; // which may be behind the last key
+    if (interval.hasLowerBound())
+      none = arith::MinSIOp::create(b, none, keys.fullEnd);
+    keys.fullEnd = interval.completeIf
+                       ? Value(arith::SelectOp::create(
+                             b, materialize(interval.completeIf, Value()),
+                             keys.fullEnd, none))
+                       : none;
     return keys;
   }
 
@@ -88,34 +126,75 @@ private:
 
   /// The smallest and the largest value over the rows.
   std::pair<Value, Value> extremes(const AffineForm &form) {
-    Value first = evaluate(form, firstRow);
-    if (form.isUniform())
-      return {first, first};
-    if (!form.rowTerms.empty())
-      return loopOverRows(form, first);
-    Value last = evaluate(form, lastRow);
-    return {arith::MinSIOp::create(b, first, last),
-            arith::MaxSIOp::create(b, first, last)};
+    if (form.rowTerms.empty()) {
+      Value first = evaluate(form, firstRow);
+      if (form.isUniform())
+        return {first, first};
+      Value last = evaluate(form, lastRow);
+      return {arith::MinSIOp::create(b, first, last),
+              arith::MaxSIOp::create(b, first, last)};
+    }
+    const RowPart &part = *llvm::find_if(
+        parts, [&](const RowPart &each) { return each.form == partOf(form); });
+    AffineForm rest = form;
+    rest.query = 0;
+    rest.rowTerms.clear();
+    Value same = evaluate(rest, Value());
+    return {arith::AddIOp::create(b, same, part.least),
+            arith::AddIOp::create(b, same, part.most)};
   }
 
-  std::pair<Value, Value> loopOverRows(const AffineForm &form, Value first) {
+  /// What of a form differs from row to row; `narrow`: the number of 32 bits
+  /// that it is a multiple of, or null.
+  struct RowPart {
+    AffineForm form;
+    Value narrow, least, most;
+  };
+
+  static AffineForm partOf(const AffineForm &form) {
+    AffineForm part;
+    part.query = form.query;
+    part.rowTerms = form.rowTerms;
+    return part;
+  }
+
+  void addPart(const AffineForm &form) {
+    if (form.rowTerms.empty())
+      return;
     // What is the same for all rows is computed before the loop.
     for (auto [value, coefficient] : form.terms)
       materialize(value, Value());
-    Value second = arith::AddIOp::create(b, firstRow, index(1));
-    Value end = arith::AddIOp::create(b, lastRow, index(1));
-    auto loop =
-        scf::ForOp::create(b, second, end, index(1), ValueRange{first, first});
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value here = evaluate(form, loop.getInductionVar());
-    auto args = loop.getRegionIterArgs();
-    scf::YieldOp::create(
-        b, ValueRange{arith::MinSIOp::create(b, args[0], here).getResult(),
-                      arith::MaxSIOp::create(b, args[1], here).getResult()});
-    return {loop.getResult(0), loop.getResult(1)};
+    RowPart part = {partOf(form), {}, {}, {}};
+    if (llvm::any_of(
+            parts, [&](const RowPart &each) { return each.form == part.form; }))
+      return;
+    if (form.query == 0 && form.rowTerms.size() == 1) {
+      Value value = form.rowTerms.front().first;
+      if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+        value = cast.getIn();
+      if (value.getType().isInteger(32))
+        part.narrow = value;
+    }
+    parts.push_back(part);
   }
 
+  Value evaluate(const RowPart &part, Value row) {
+    return part.narrow ? materialize(part.narrow, row)
+                       : evaluate(part.form, row);
+  }
+
+  Value widened(const RowPart &part, Value value) {
+    if (!part.narrow)
+      return value;
+    value = arith::IndexCastOp::create(b, b.getIndexType(), value);
+    int64_t coefficient = part.form.rowTerms.front().second;
+    return coefficient == 1
+               ? value
+               : arith::MulIOp::create(b, value, index(coefficient))
+                     .getResult();
+  }
+
+  SmallVector<RowPart> parts;
   ImplicitLocOpBuilder &b;
   Value firstRow, lastRow, length;
   Materialize materialize;
@@ -140,6 +219,7 @@ fa::buildKeyRanges(ImplicitLocOpBuilder &b, const MaskRule &rule,
                    Value firstRow, Value lastRow, Value length,
                    llvm::function_ref<Value(Value, Value)> materialize) {
   RangeBuilder builder(b, firstRow, lastRow, length, materialize);
+  builder.loopOverRows(rule);
   SmallVector<KeyRange> ranges;
   for (const KeyInterval &interval : rule.intervals)
     ranges.push_back(builder.build(interval));

@@ -56,9 +56,12 @@ private:
     if (auto both = dyn_cast_or_null<arith::AndIOp>(op))
       return combine(analyze(both.getLhs(), negated),
                      analyze(both.getRhs(), negated), !negated);
-    if (auto either = dyn_cast_or_null<arith::OrIOp>(op))
+    if (auto either = dyn_cast_or_null<arith::OrIOp>(op)) {
+      if (Value whole = negated ? Value() : holdsForAll(either))
+        return unknown(whole);
       return combine(analyze(either.getLhs(), negated),
                      analyze(either.getRhs(), negated), negated);
+    }
     if (auto exclusive = dyn_cast_or_null<arith::XOrIOp>(op);
         exclusive && matchPattern(exclusive.getRhs(), m_One()))
       return analyze(exclusive.getLhs(), !negated);
@@ -77,10 +80,27 @@ private:
     return interval;
   }
 
-  static Intervals unknown() {
+  static Intervals unknown(Value completeIf = {}) {
     KeyInterval interval;
     interval.complete = false;
+    interval.completeIf = completeIf;
     return {interval};
+  }
+
+  /// The side of a disjunction that is one value for all rows and keys, beside
+  /// one that bounds nothing. Null if there is none.
+  Value holdsForAll(arith::OrIOp either) {
+    for (auto [one, other] : {std::pair(either.getLhs(), either.getRhs()),
+                              std::pair(either.getRhs(), either.getLhs())})
+      if (!dependsOn(one, Query) && !dependsOn(one, Key) &&
+          !dependsOn(one, varying) && canBeReadEarly(one) &&
+          llvm::all_of(analyze(other, /*negated=*/false),
+                       [](const KeyInterval &interval) {
+                         return interval.bounds.empty() && !interval.complete &&
+                                !interval.completeIf;
+                       }))
+        return one;
+    return {};
   }
 
   /// The conjunction or the disjunction of two conditions.
@@ -97,7 +117,13 @@ private:
         for (const KeyBound &bound : right.bounds)
           if (!llvm::is_contained(both.bounds, bound))
             both.bounds.push_back(bound);
-        both.complete &= right.complete;
+        both.complete = left.complete && right.complete;
+        // Where one is complete without a condition, the other's holds alone.
+        both.completeIf = left.complete    ? right.completeIf
+                          : right.complete ? left.completeIf
+                          : left.completeIf == right.completeIf
+                              ? left.completeIf
+                              : Value();
         unite(result, both);
       }
     return limited(std::move(result));

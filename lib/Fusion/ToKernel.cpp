@@ -11,6 +11,7 @@
 #include "KeyDistances.h"
 #include "UnfusedKernel.h"
 
+#include "fa/Fusion/MaskAnalysis.h"
 #include "fa/Fusion/Passes.h"
 #include "fa/Plan/Forward.h"
 #include "fa/Plan/Request.h"
@@ -115,6 +116,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     AttentionFunction match = matchFunction(function, reason);
     if (!reason.empty())
       return convertUnfused(function, reason);
+    simplifyMask(match.attention.getMask());
     dropSignsOfDistances(match.attention);
     auto plans = planForward(describeAttention(match), rules);
     if (!plans)

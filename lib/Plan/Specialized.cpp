@@ -163,7 +163,8 @@ private:
     bool isSameForRows = mask.isInterval() && mask.hasLengthsAlone;
     shape.ramp = forward.foldScale && facts.hasFoldableScale && facts.bias &&
                  facts.bias->isRamp && mask.isInterval() &&
-                 (facts.bias->isAbsolute ? isSameForRows : mask.growsWithQuery);
+                 (isSameForRows ||
+                  (!facts.bias->isAbsolute && mask.growsWithQuery));
     shape.positiveScale |= shape.ramp;
   }
 

@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Iterators.h"
@@ -30,6 +31,24 @@ static Value scalarOf(Value tile) {
   return spread && !isTile(spread.getInput()) ? spread.getInput() : Value();
 }
 
+/// Whether `op` reads what nothing writes while the kernel runs.
+static bool readsInput(Operation *op) {
+  Value memory;
+  if (auto load = dyn_cast<LoadOp>(op))
+    memory = load.getSource();
+  else if (auto gather = dyn_cast<GatherOp>(op))
+    memory = gather.getSource();
+  else
+    return false;
+  while (auto view = memory.getDefiningOp<memref::SubViewOp>())
+    memory = view.getSource();
+  auto argument = dyn_cast<BlockArgument>(memory);
+  auto kernel = argument
+                    ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp())
+                    : KernelOp();
+  return kernel && kernel.getAccess(argument.getArgNumber()) == Access::In;
+}
+
 namespace {
 
 /// Clones what a mask is computed from to where it is applied: tiles would be
@@ -44,7 +63,8 @@ public:
     if (Value known = mapping.lookupOrNull(value))
       return known;
     Operation *op = value.getDefiningOp();
-    if (!op || op->getNumRegions() || !isMemoryEffectFree(op) ||
+    if (!op || op->getNumRegions() ||
+        !(isMemoryEffectFree(op) || readsInput(op)) ||
         !(isTile(value) || (loop && loop->isAncestor(op))))
       return value;
     for (Value operand : op->getOperands())
@@ -92,6 +112,64 @@ static void branch(arith::SelectOp select) {
   select.erase();
 }
 
+static void addConjuncts(Value condition, SmallVectorImpl<Value> &conjuncts) {
+  auto both = condition.getDefiningOp<arith::AndIOp>();
+  if (!both)
+    return conjuncts.push_back(condition);
+  addConjuncts(both.getLhs(), conjuncts);
+  addConjuncts(both.getRhs(), conjuncts);
+}
+
+/// Whether a tile is computed from what is read from memory.
+static bool readsMemory(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  return op && isTile(tile) &&
+         (readsInput(op) || llvm::any_of(op->getOperands(), readsMemory));
+}
+
+/// Puts what a mask reads for each key into a branch, where that is one side of
+/// a disjunction in it whose other side is a scalar.
+static void branchReads(arith::SelectOp select) {
+  if (!isTile(select.getResult()) ||
+      select.getTrueValue().getDefiningOp<math::TanhOp>())
+    return;
+  SmallVector<Value> conjuncts;
+  addConjuncts(select.getCondition(), conjuncts);
+  for (Value &conjunct : conjuncts) {
+    auto either = conjunct.getDefiningOp<arith::OrIOp>();
+    if (!either)
+      continue;
+    bool isFirst = scalarOf(either.getLhs()) != Value();
+    Value whole = scalarOf(isFirst ? either.getLhs() : either.getRhs()),
+          read = isFirst ? either.getRhs() : either.getLhs();
+    if (!whole || !readsMemory(read))
+      continue;
+    MaskCloner cloner(select);
+    OpBuilder &b = cloner.b;
+    Location loc = select.getLoc();
+    auto branch =
+        scf::IfOp::create(b, loc, select.getType(), whole, /*withElse=*/true);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, loc, select.getTrueValue());
+    b.setInsertionPointToStart(branch.elseBlock());
+    Value masked =
+        arith::SelectOp::create(b, loc, cloner.clone(read),
+                                select.getTrueValue(), select.getFalseValue());
+    scf::YieldOp::create(b, loc, masked);
+    b.setInsertionPoint(select);
+    conjuncts.erase(&conjunct);
+    Value scores = branch.getResult(0), rest;
+    for (Value other : conjuncts)
+      rest = rest ? Value(arith::AndIOp::create(b, loc, rest, other)) : other;
+    if (rest)
+      scores =
+          arith::SelectOp::create(b, loc, rest, scores, select.getFalseValue());
+    select.replaceAllUsesWith(scores);
+    select.erase();
+    return;
+  }
+}
+
 namespace {
 
 struct TgpuBranchMasks final : fa::impl::TgpuBranchMasksBase<TgpuBranchMasks> {
@@ -100,6 +178,10 @@ struct TgpuBranchMasks final : fa::impl::TgpuBranchMasksBase<TgpuBranchMasks> {
     getOperation().walk([&](arith::SelectOp op) { selects.push_back(op); });
     for (arith::SelectOp select : selects)
       branch(select);
+    selects.clear();
+    getOperation().walk([&](arith::SelectOp op) { selects.push_back(op); });
+    for (arith::SelectOp select : selects)
+      branchReads(select);
     // What the masks were made of.
     getOperation().walk<WalkOrder::PostOrder, ReverseIterator>(
         [](Operation *op) {

@@ -97,7 +97,7 @@ func.func @window(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
 // CHECK: tile.kernel @documents_roles(
 // CHECK-SAME: tile.shape = array<i64: 128, 128>
 // CHECK-NOT: tile.own_rows
-// CHECK: scf.for {{.*}} -> (index, index)
+// CHECK: scf.for {{.*}} -> (i32, i32)
 // CHECK: scf.for {{.*}} -> (tensor<128x64xf32>
 // CHECK-NOT: scf.for
 // CHECK: tile.kernel @documents(

@@ -97,3 +97,55 @@ tile.kernel @capped(%x: !in {tile.access = #tile.access<in>}, %o: !in {tile.acce
   tile.store %masked, %o[%c0, %c0] : !scores, !in
   tile.return
 }
+
+// What is read for each key stands in a branch if a scalar says that it need not be looked at; other conditions do not.
+// CHECK-LABEL: tile.kernel @reads
+// CHECK-NOT: tile.load %arg1
+// CHECK: %[[S:.*]] = tile.load %arg0
+// CHECK: %[[IN:.*]] = arith.cmpi slt
+// CHECK: %[[KNOWN:.*]] = scf.if %arg4
+// CHECK-NEXT: scf.yield %[[S]]
+// CHECK-NEXT: } else {
+// CHECK: %[[READ:.*]] = tile.load %arg1
+// CHECK: %[[SAME:.*]] = arith.cmpi eq, %[[READ]]
+// CHECK-NEXT: %[[T:.*]] = arith.select %[[SAME]], %[[S]]
+// CHECK-NEXT: scf.yield %[[T]]
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[MASKED:.*]] = arith.select %[[IN]], %[[KNOWN]]
+// CHECK-NEXT: tile.store %[[MASKED]]
+tile.kernel @reads(%x: !in {tile.access = #tile.access<in>}, %ids: memref<64x128xi32> {tile.access = #tile.access<in>}, %o: !in {tile.access = #tile.access<out>}, %n: i32, %known: i1) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant dense<0xFF800000> : !scores
+  %read = tile.load %ids[%c0, %c0] : memref<64x128xi32> -> !words
+  %number = tile.broadcast %n : i32 -> !words
+  %same = arith.cmpi eq, %read, %number : !words
+  %any = tile.broadcast %known : i1 -> !mask
+  %holds = arith.ori %any, %same : !mask
+  %s = tile.load %x[%c0, %c0] : !in -> !scores
+  %column = tile.iota dim 1 : !words
+  %inside = arith.cmpi slt, %column, %number : !words
+  %m = arith.andi %holds, %inside : !mask
+  %t = arith.select %m, %s, %none : !mask, !scores
+  tile.store %t, %o[%c0, %c0] : !scores, !in
+  tile.return
+}
+
+// Not what the kernel may write itself: that is read where it was.
+// CHECK-LABEL: tile.kernel @writes
+// CHECK: tile.load %arg1
+// CHECK: scf.if
+// CHECK-NOT: tile.load
+// CHECK: tile.return
+tile.kernel @writes(%x: !in {tile.access = #tile.access<in>}, %ids: memref<64x128xi32> {tile.access = #tile.access<inout>}, %o: !in {tile.access = #tile.access<out>}, %n: i32, %known: i1) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant dense<0xFF800000> : !scores
+  %read = tile.load %ids[%c0, %c0] : memref<64x128xi32> -> !words
+  %number = tile.broadcast %n : i32 -> !words
+  %same = arith.cmpi eq, %read, %number : !words
+  %any = tile.broadcast %known : i1 -> !mask
+  %holds = arith.ori %any, %same : !mask
+  %s = tile.load %x[%c0, %c0] : !in -> !scores
+  %t = arith.select %holds, %s, %none : !mask, !scores
+  tile.store %t, %o[%c0, %c0] : !scores, !in
+  tile.return
+}

@@ -63,6 +63,9 @@ struct KeyInterval {
   llvm::SmallVector<KeyBound, 2> bounds;
   /// Whether the bounds are the whole conjunction: between them it holds.
   bool complete = true;
+  /// Of one that is not: where this value of the region holds, which is the
+  /// same for all rows and keys, the bounds are the whole conjunction. Or null.
+  mlir::Value completeIf = {};
 
   bool hasLowerBound() const;
   /// How many keys each row sees at most, if bounds that differ by a constant
@@ -92,6 +95,10 @@ struct MaskRule {
 /// is not used in bounds.
 MaskRule analyzeMask(mlir::Region &mask,
                      llvm::ArrayRef<mlir::Value> varying = {});
+
+/// Writes a mask that its intervals say whole as comparisons of j with their
+/// bounds, where it has something dearer: |i - j|, or quotients of j.
+void simplifyMask(mlir::Region &mask);
 
 /// The form of a value of a score or mask region; nothing if it has none.
 std::optional<AffineForm> analyzeForm(mlir::Value value);

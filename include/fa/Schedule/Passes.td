@@ -247,6 +247,11 @@ def TgpuBranchMasks : Pass<"tgpu-branch-masks", "::fa::tile::KernelOp"> {
     }
     ```
 
+    So is a part of a mask that is read from memory for each key, where a scalar
+    says that it need not be looked at (documents whose bounds say all): with
+    `%mask = andi %inside, (ori %known, %read)`, the scores are
+    `select %inside, (scf.if %known {%s} else {select %read, %s, %none}), %none`.
+
     Requires: S5. Ensures: S5. Numerics: exact.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect"];

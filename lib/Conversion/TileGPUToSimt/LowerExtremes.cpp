@@ -34,7 +34,7 @@ static Operation *findExtreme(scf::ForOp loop, unsigned result) {
   Operation *op = loop.getYieldedValues()[result].getDefiningOp();
   if (!isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(op) ||
       op->getOperand(0) != argument || !argument.hasOneUse() ||
-      !isa<IndexType>(argument.getType()))
+      !(isa<IndexType>(argument.getType()) || argument.getType().isInteger(32)))
     return nullptr;
   return op;
 }
@@ -52,8 +52,10 @@ bool fa::findsExtremes(scf::ForOp loop) {
 }
 
 /// The same by the lane whose number differs in the bits `mask`.
-static Value shuffleIndex(SimtContext &ctx, Value value, uint32_t mask) {
+static Value shuffle(SimtContext &ctx, Value value, uint32_t mask) {
   ImplicitLocOpBuilder &b = ctx.b;
+  if (value.getType().isInteger(32))
+    return ctx.shuffleXor(value, mask);
   Value wide = arith::IndexCastOp::create(b, b.getI64Type(), value);
   Value half = arith::ConstantOp::create(b, b.getI64IntegerAttr(32));
   auto exchanged = [&](Value part) -> Value {
@@ -111,7 +113,7 @@ LogicalResult fa::lowerExtremes(SimtContext &ctx, scf::ForOp loop) {
     for (uint32_t mask = 1; inWarps && mask < kLanes; mask *= 2) {
       IRMapping operands;
       operands.map(extreme->getOperand(0), value);
-      operands.map(extreme->getOperand(1), shuffleIndex(ctx, value, mask));
+      operands.map(extreme->getOperand(1), shuffle(ctx, value, mask));
       value = b.clone(*extreme, operands)->getResult(0);
     }
     ctx.mapping.map(loop.getResult(n), value);

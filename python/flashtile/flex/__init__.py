@@ -121,8 +121,7 @@ def _check_mask(query, key, mask):
 
 def _check_learned(captures, patterns):
     for x, pattern in zip(captures, patterns):
-        places = "".join(letter or "?" for letter in pattern)
-        if x.requires_grad and places not in _LEARNED:
+        if x.requires_grad and (places := "".join(letter or "?" for letter in pattern)) not in _LEARNED:
             raise Unsupported(
                 "flex_attention: expected captured tensors that require a gradient to be read at some of batch, head, "
                 "query and key in this order, or at one computed place beside batch and head, found one that is read "

@@ -4,6 +4,7 @@
 import torch
 
 from ._expr import Region, split_mask
+from ._rows import first_of
 from ._translate import CONVERTED
 
 _TYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
@@ -128,15 +129,11 @@ class Program:
         for table, pattern in self._captures.tensors:
             tensor = values[table]
             for d, letter in enumerate(pattern):
-                if letter is None:
-                    continue
-                if tensor.shape[d] < sizes[letter]:
-                    name = {"b": "batches", "h": "heads", "i": "queries", "j": "keys"}[letter]
-                    raise ValueError(
-                        f"expected a captured tensor of at least {sizes[letter]} {name} in dimension {d}, "
-                        f"found the shape {tuple(table.shape)}"
-                    )
-                tensor = tensor.narrow(d, 0, sizes[letter])
+                if letter is not None:
+                    tensor = first_of(tensor, d, letter, sizes)
+            # As the fast kernels want it.
+            if pattern in (("i",), ("j",)) and tensor.stride(0) != 1 and not tensor.is_floating_point():
+                tensor = tensor.contiguous()
             found.append(tensor)
         return found, [values[table].shape[d] for table, d in self._captures.sizes]
 

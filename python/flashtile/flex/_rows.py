@@ -8,9 +8,12 @@ at q_idx: a bound of the keys that a query sees. Where `document[kv_idx]` grows
 with the key, `document[q_idx] == document[kv_idx]` has two such bounds.
 """
 
+import operator
+
 import torch
 
 from . import _conditions, _functions
+from ._bounds import bounds
 from ._ops import HANDLERS, Value, aten
 
 _LETTERS = "bhij"  # batch, head, query, key
@@ -26,8 +29,11 @@ def _is_elementwise(target):
 def coordinate(letter, sizes, device):
     """All numbers of one coordinate: of b, h and i as three dimensions, of j one."""
     numbers = torch.arange(sizes[letter], dtype=torch.int32, device=device)
-    place = _LETTERS.index(letter)
-    return numbers if letter == "j" else numbers.reshape([-1 if d == place else 1 for d in range(3)])
+    return numbers if letter == "j" else numbers.reshape(_places(letter))
+
+
+def _places(letter):
+    return [-1 if letter == each else 1 for each in _LETTERS[:3]]
 
 
 def row(x, missing, dtype):
@@ -35,16 +41,19 @@ def row(x, missing, dtype):
     return x.to(dtype).squeeze(missing) if missing else x.to(dtype)
 
 
-def is_sorted(keys):
-    return (keys[1:] >= keys[:-1]).all()
+_NAMES = {"b": "batches", "h": "heads", "i": "queries", "j": "keys"}
 
 
-def bound(keys, x, grows, is_last):
-    """The first key that is equal to x, or the first that is greater; where keys
-    do not grow, what bounds nothing. Nothing waits for a card."""
-    dtype = torch.promote_types(keys.dtype, x.dtype)
-    found = torch.searchsorted(keys.to(dtype), x.to(dtype).contiguous(), right=is_last, out_int32=True)
-    return torch.where(grows, found, len(keys) if is_last else 0)
+def first_of(tensor, d, letter, sizes):
+    """What dimension `d` has at all numbers of a coordinate."""
+    if tensor.shape[d] == sizes[letter]:
+        return tensor
+    if tensor.shape[d] < sizes[letter]:
+        raise ValueError(
+            f"expected a captured tensor of at least {sizes[letter]} {_NAMES[letter]} in dimension {d}, "
+            f"found the shape {tuple(tensor.shape)}"
+        )
+    return tensor.narrow(d, 0, sizes[letter])
 
 
 class Rows:
@@ -93,28 +102,37 @@ class Rows:
                 values[n] = self._read_at(n, self._vector(n, values), n.meta["val"].dtype)
 
     def bounds(self, node, inputs, values):
-        """(first, last) of an equality of integers, one of which is read for the
-        query and the other for the key: where it holds, first <= kv_idx < last.
-        Else None."""
+        """(first, last, is_whole) of an equality of integers, one of which is read
+        for the query and the other for the key: where it holds, first <= kv_idx <
+        last, and where is_whole is not 0, it holds there everywhere. Else None."""
         if node.target is not aten.eq.Tensor or any(self._facts.get(n, (None, 0))[1] == 0 for n in inputs):
             return None
         keys = [n for n in inputs if self._facts[n][0] <= _KEYS]
         rows = [n for n in inputs if self._facts[n][0] <= _QUERIES]
         if not keys or not rows or any(n.meta["val"].dtype not in (torch.int32, torch.int64) for n in inputs):
             return None
-        keys, row = self._vector(keys[0], values), rows[0]
-        grows = self._add_step(is_sorted, (keys,), {})
-        steps = [self._add_step(bound, (keys, self._vector(row, values), grows, last), {}) for last in (False, True)]
-        return [self._read_at(row, step, torch.int32) for step in steps]
+        row = rows[0]
+        found = self._add_step(bounds, (self._vector(keys[0], values), self._vector(row, values)), {})
+        first, last, grows = (self._add_step(operator.getitem, (found, n), {}) for n in range(3))
+        is_whole = self._read(self._add_step("of batches", (grows,), None), torch.int32, (-1,), "b")
+        return self._read_at(row, first, torch.int32), self._read_at(row, last, torch.int32), is_whole
 
     def _vector(self, node, values):
         """The step that computes `node` for all of its coordinates."""
-        if node not in self._vectors:
+        if node not in self._vectors and self._is_vector(node):
+            table, (index,) = node.args
+            self._vectors[node] = self._add_step("elements", (values[table].table, *self._facts[index][0]), None)
+        elif node not in self._vectors:
             letters = self._facts[node][0]
             missing = () if letters <= _KEYS else tuple(d for d in range(3) if _LETTERS[d] not in letters)
             step = self._step(node, values)
             self._vectors[node] = self._add_step(row, (step, missing, node.meta["val"].dtype), {})
         return self._vectors[node]
+
+    @staticmethod
+    def _is_vector(node):
+        """Whether it is a tensor of one dimension, read at one coordinate."""
+        return node.target is aten.index.Tensor and [n and n.op for n in node.args[1]] == ["placeholder"]
 
     def _read_at(self, node, step, dtype):
         """What `step` computed, at the coordinates of `node`."""
@@ -136,6 +154,9 @@ class Rows:
         step = lambda n: self._step(n, values)
         if node.target is aten.index.Tensor:
             table, indices = node.args
+            if self._is_vector(node):
+                letter, numbers = *self._facts[node][0], self._vector(node, values)
+                return numbers if letter == "j" else self._add_step(torch.Tensor.reshape, (numbers, _places(letter)), {})
             return self._add_step(node.target, (values[table].table, [step(n) for n in indices]), {})
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), step)
         return self._add_step(node.target, args, kwargs)

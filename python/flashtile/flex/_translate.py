@@ -9,7 +9,7 @@ from torch.fx.node import map_arg
 
 from . import _conditions, _functions, _views  # noqa: F401 (they register handlers)
 from ._ops import HANDLERS, NAMED, Call, Value, aten, type_of
-from ._rows import Rows, coordinate
+from ._rows import Rows, coordinate, first_of
 from ._trace import Trace, Unsupported
 
 # What memory holds of each type, and what is made of it at a call where a
@@ -50,15 +50,19 @@ class _Step:
         self.number = number
 
 
-def _resolved(x, result_of):
-    """`x` with the results of steps in their place."""
+def _getter(x, needs):
+    """A function of all results that gives `x` with those of steps in their place;
+    adds the numbers of these steps to `needs`."""
     if type(x) is _Step:
-        return result_of(x.number)
+        needs.append(x.number)
+        return operator.itemgetter(x.number)
     if isinstance(x, (tuple, list)):
-        return [_resolved(each, result_of) for each in x]
+        getters = [_getter(each, needs) for each in x]
+        return lambda results: [get(results) for get in getters]
     if isinstance(x, dict):
-        return {name: _resolved(each, result_of) for name, each in x.items()}
-    return x
+        named = {name: _getter(each, needs) for name, each in x.items()}
+        return lambda results: {name: get(results) for name, get in named.items()}
+    return lambda results: x
 
 
 class Mod:
@@ -103,29 +107,33 @@ class Mod:
     def keep(self, tables):
         """Of the steps, those that `tables` need are left."""
         wanted = [table.step for table in tables if table.mod is self]
-        self._wanted = set()
+        kept = {}
         while wanted:
             step = wanted.pop()
-            if step not in self._wanted:
-                self._wanted.add(step)
-                _resolved(self._steps[step][1:], lambda number: wanted.append(number))
+            if step not in kept:
+                target, args, kwargs = self._steps[step]
+                kept[step] = target, _getter(args, wanted), kwargs and _getter(kwargs, wanted)
+        self._kept = sorted(kept.items())
 
     def evaluate(self, tensors, sizes, device):
         """The result of each step, None where it is not needed. tensors: those that
         were captured; sizes: how many there are of b, h, i and j."""
-        results = []
-        for number, (target, args, kwargs) in enumerate(self._steps):
-            if number not in self._wanted:
-                results.append(None)
-            elif target == "captured":
-                results.append(tensors[args])
+        results = [None] * len(self._steps)
+        for number, (target, args, kwargs) in self._kept:
+            args = args(results)
+            if target == "captured":
+                found = tensors[args]
             elif target == "constant":
-                results.append(args)
+                found = args
             elif target == "coordinate":
-                results.append(coordinate(args, sizes, device))
+                found = coordinate(args, sizes, device)
+            elif target == "elements":
+                found = first_of(args[0], 0, args[1], sizes)
+            elif target == "of batches":
+                found = args[0].expand(sizes["b"])
             else:
-                args, kwargs = _resolved((args, kwargs), results.__getitem__)
-                results.append(target(*args, **kwargs))
+                found = target(*args, **kwargs(results)) if kwargs else target(*args)
+            results[number] = found
         return results
 
     # ===--- Nodes ---===
@@ -267,11 +275,12 @@ class Mod:
         place = [self._build.constant(x, "index") if isinstance(x, int) else x for x in index]
         return self._element(self._table_of(value), place)
 
-    def _bounded(self, value, first, last):
+    def _bounded(self, value, first, last, is_whole):
         """An equality, beside which its bounds are said."""
         build, key = self._build, self._build.coordinates[3]
         inside = build.both(build.compare("ge", key, first.at(())), build.compare("lt", key, last.at(())))
-        return Value((), value.dtype, lambda index: build.both(value.at(()), inside))
+        holds = lambda: build.either(build.convert(is_whole, "i1"), value.at(()))
+        return Value((), value.dtype, lambda index: build.both(holds(), inside))
 
     def _read_row(self, step, dtype, shape, letters):
         """An element of what a step computes for the coordinates `letters`."""

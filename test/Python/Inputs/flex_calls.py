@@ -242,8 +242,8 @@ def differs(b, h, q, k):
     return ~(ids[k] == narrow[q] + b) & (q >= k)
 
 
-both = ["tensor.extract %t0[%i]", "tensor.extract %t1[%j]", "tensor.extract %t2[%i]", "tensor.extract %t3[%i]"]
-assert sorted(reads_of(lambda: check("equal", None, same, twin=(None, causal)))) == both
+reads = [f"tensor.extract %t{n}[%{at}]" for n, at in enumerate("ijbii")]  # two values, whether they grow, two bounds
+assert sorted(reads_of(lambda: check("equal", None, same, twin=(None, causal)))) == reads
 check("different", None, differs)
 for change in (lambda: ids.copy_(ids.flip(0)), lambda: ids.copy_(torch.randint(0, 5, (150,))), lambda: ids.fill_(1)):
     change()
