@@ -161,10 +161,10 @@ private:
   /// first, so that maxima hardly rise.
   void chooseBias(KernelShape &shape) const {
     bool isSameForRows = mask.isInterval() && mask.hasLengthsAlone;
-    shape.ramp = forward.foldScale && facts.hasFoldableScale && facts.bias &&
-                 facts.bias->isRamp && mask.isInterval() &&
-                 (isSameForRows ||
-                  (!facts.bias->isAbsolute && mask.growsWithQuery));
+    shape.ramp =
+        forward.foldScale && facts.hasFoldableScale && facts.bias &&
+        facts.bias->isRamp && mask.isInterval() &&
+        (isSameForRows || (!facts.bias->isAbsolute && mask.growsWithQuery));
     shape.positiveScale |= shape.ramp;
   }
 
