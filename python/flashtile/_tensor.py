@@ -247,6 +247,10 @@ def current_stream(array):
     if package == "torch":
         import torch
 
+        # What PyTorch's own compiled code asks, without an object for each stream.
+        raw, index = getattr(torch._C, "_cuda_getCurrentRawStream", None), array.device.index
+        if raw and index is not None:
+            return raw(index)
         return torch.cuda.current_stream(array.device).cuda_stream
     if package == "cupy":
         import cupy
