@@ -6,7 +6,8 @@
 
 #include "DescribeAttention.h"
 
-#include "KernelSignature.h"
+#include "CapturedReads.h"
+#include "KernelBuilder.h"
 #include "KeyDistances.h"
 
 #include "fa/Fusion/MaskAnalysis.h"

@@ -18,11 +18,6 @@ namespace fa {
 /// must be a size or a stride of an argument.
 bool hasVariant(const AttentionFunction &source, const KernelShape &shape);
 
-/// The captured tensors of which a tile of scores reads a tile:
-/// at its queries and, along the last dimension, at its keys.
-mlir::SmallVector<const ArgumentView *>
-scoreTiles(const AttentionFunction &source);
-
 /// The memory of a tensor; a boolean has a byte of its own there.
 mlir::MemRefType memoryOf(mlir::Type element, mlir::ArrayRef<int64_t> sizes,
                           mlir::ArrayRef<int64_t> strides);

@@ -7,6 +7,7 @@
 #include "fa/Fusion/MaskAnalysis.h"
 #include "ElementReads.h"
 #include "FindSource.h"
+#include "KeyIntervals.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -21,18 +22,16 @@ namespace {
 /// What a region's coordinates are of.
 enum Coordinate { Batch, Head, Query, Key };
 
-using Intervals = SmallVector<KeyInterval, 2>;
-
 class Analyzer {
 public:
   explicit Analyzer(ArrayRef<Value> varying) : varying(varying) {}
 
   /// The intervals of `condition`, or of its negation. None: it never holds.
-  Intervals analyze(Value condition, bool negated) {
+  KeyIntervals analyze(Value condition, bool negated) {
     auto known = intervals[negated].find(condition);
     if (known != intervals[negated].end())
       return known->second;
-    Intervals found = analyzeNew(condition, negated);
+    KeyIntervals found = analyzeNew(condition, negated);
     intervals[negated][condition] = found;
     return found;
   }
@@ -47,7 +46,7 @@ public:
   }
 
 private:
-  Intervals analyzeNew(Value condition, bool negated) {
+  KeyIntervals analyzeNew(Value condition, bool negated) {
     Operation *op = condition.getDefiningOp();
     if (matchPattern(condition, negated ? m_Zero() : m_One()))
       return {KeyInterval()};
@@ -74,13 +73,7 @@ private:
     return unknown();
   }
 
-  static KeyInterval where(ArrayRef<KeyBound> bounds) {
-    KeyInterval interval;
-    interval.bounds.assign(bounds.begin(), bounds.end());
-    return interval;
-  }
-
-  static Intervals unknown(Value completeIf = {}) {
+  static KeyIntervals unknown(Value completeIf = {}) {
     KeyInterval interval;
     interval.complete = false;
     interval.completeIf = completeIf;
@@ -101,94 +94,6 @@ private:
                        }))
         return one;
     return {};
-  }
-
-  /// The conjunction or the disjunction of two conditions.
-  static Intervals combine(Intervals x, const Intervals &y, bool conjunction) {
-    if (!conjunction) {
-      for (const KeyInterval &more : y)
-        unite(x, more);
-      return limited(std::move(x));
-    }
-    Intervals result;
-    for (const KeyInterval &left : x)
-      for (const KeyInterval &right : y) {
-        KeyInterval both = left;
-        for (const KeyBound &bound : right.bounds)
-          if (!llvm::is_contained(both.bounds, bound))
-            both.bounds.push_back(bound);
-        both.complete = left.complete && right.complete;
-        // Where one is complete without a condition, the other's holds alone.
-        both.completeIf = left.complete    ? right.completeIf
-                          : right.complete ? left.completeIf
-                          : left.completeIf == right.completeIf
-                              ? left.completeIf
-                              : Value();
-        unite(result, both);
-      }
-    return limited(std::move(result));
-  }
-
-  /// The bound that holds where one of two does, if it is one.
-  static std::optional<KeyBound> either(const KeyBound &x, const KeyBound &y) {
-    if (x.upper != y.upper)
-      return std::nullopt;
-    KeyBound both = x;
-    for (const AffineForm &form : y.forms)
-      if (!llvm::is_contained(both.forms, form))
-        both.forms.push_back(form);
-    return both;
-  }
-
-  /// What holds where one of two intervals does, if that is one: they differ in
-  /// one bound at most, or one has bounds beyond those of the other.
-  static std::optional<KeyInterval> either(const KeyInterval &x,
-                                           const KeyInterval &y) {
-    if (!x.complete || !y.complete)
-      return std::nullopt;
-    KeyInterval common;
-    SmallVector<KeyBound> ofX, ofY;
-    for (const KeyBound &bound : x.bounds)
-      if (llvm::is_contained(y.bounds, bound))
-        common.bounds.push_back(bound);
-      else
-        ofX.push_back(bound);
-    for (const KeyBound &bound : y.bounds)
-      if (!llvm::is_contained(x.bounds, bound))
-        ofY.push_back(bound);
-    if (ofX.empty() || ofY.empty())
-      return common;
-    if (ofX.size() > 1 || ofY.size() > 1)
-      return std::nullopt;
-    std::optional<KeyBound> both = either(ofX.front(), ofY.front());
-    if (!both)
-      return std::nullopt;
-    common.bounds.push_back(*both);
-    return common;
-  }
-
-  /// Adds an interval to a disjunction, as one with another if that can be.
-  static void unite(Intervals &intervals, const KeyInterval &more) {
-    for (KeyInterval &interval : intervals)
-      if (std::optional<KeyInterval> both = either(interval, more)) {
-        intervals.erase(&interval);
-        return unite(intervals, *both);
-      }
-    intervals.push_back(more);
-  }
-
-  /// Too many intervals become one, with the bounds that all of them have.
-  static Intervals limited(Intervals intervals) {
-    if (intervals.size() <= MaskRule::maxIntervals)
-      return intervals;
-    KeyInterval common;
-    common.complete = false;
-    for (const KeyBound &bound : intervals.front().bounds)
-      if (llvm::all_of(intervals, [&](const KeyInterval &interval) {
-            return llvm::is_contained(interval.bounds, bound);
-          }))
-        common.bounds.push_back(bound);
-    return {common};
   }
 
   static bool dependsOn(Value value, ArrayRef<Value> on) {
@@ -271,7 +176,7 @@ private:
     return std::nullopt;
   }
 
-  Intervals analyzeCompare(CmpIPredicate predicate, Value lhs, Value rhs) {
+  KeyIntervals analyzeCompare(CmpIPredicate predicate, Value lhs, Value rhs) {
     if (auto difference = getSum(lhs, rhs, -1))
       return isOfKey(*difference) ? solve(predicate, *difference, 1)
                                   : unknown();
@@ -306,8 +211,8 @@ private:
   }
 
   /// A bound of the larger or smaller of two values: |x| is max(x, -x).
-  std::optional<Intervals> analyzeExtreme(CmpIPredicate predicate,
-                                          Value extreme, Value other) {
+  std::optional<KeyIntervals> analyzeExtreme(CmpIPredicate predicate,
+                                             Value extreme, Value other) {
     bool isMost = extreme.getDefiningOp<arith::MaxSIOp>() != nullptr;
     if (!isMost && !extreme.getDefiningOp<arith::MinSIOp>())
       return std::nullopt;
@@ -324,8 +229,8 @@ private:
   }
 
   /// A bound of floor(x / c), which is that of x, c times as large.
-  std::optional<Intervals> analyzeQuotient(CmpIPredicate predicate,
-                                           Value quotient, Value other) {
+  std::optional<KeyIntervals> analyzeQuotient(CmpIPredicate predicate,
+                                              Value quotient, Value other) {
     Operation *op = quotient.getDefiningOp();
     if (!isa_and_nonnull<arith::FloorDivSIOp, arith::DivSIOp, arith::DivUIOp>(
             op))
@@ -351,8 +256,8 @@ private:
   }
 
   /// Where floor(difference / scale) is so beside 0, solved for j.
-  static Intervals solve(CmpIPredicate predicate, const AffineForm &difference,
-                         int64_t scale) {
+  static KeyIntervals solve(CmpIPredicate predicate,
+                            const AffineForm &difference, int64_t scale) {
     // In range, as the difference is.
     AffineForm opposite = *AffineForm().plus(difference, -1);
     KeyBound atMost = atMostZero(difference, opposite, 1 - scale),
@@ -361,17 +266,17 @@ private:
              above = atMostZero(opposite, difference, scale);
     switch (predicate) {
     case CmpIPredicate::sle:
-      return {where({atMost})};
+      return {within({atMost})};
     case CmpIPredicate::slt:
-      return {where({below})};
+      return {within({below})};
     case CmpIPredicate::sge:
-      return {where({atLeast})};
+      return {within({atLeast})};
     case CmpIPredicate::sgt:
-      return {where({above})};
+      return {within({above})};
     case CmpIPredicate::eq:
-      return {where({atMost, atLeast})};
+      return {within({atMost, atLeast})};
     case CmpIPredicate::ne:
-      return {where({below}), where({above})};
+      return {within({below}), within({above})};
     default: // unsigned comparisons wrap at 0
       return unknown();
     }
@@ -389,7 +294,7 @@ private:
 
   ArrayRef<Value> varying;
   /// What was found: a value may be read more than once.
-  llvm::DenseMap<Value, Intervals> intervals[2]; ///< [negated]
+  llvm::DenseMap<Value, KeyIntervals> intervals[2]; ///< [negated]
   llvm::DenseMap<Value, std::optional<AffineForm>> forms;
 };
 
