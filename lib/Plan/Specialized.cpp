@@ -129,6 +129,13 @@ public:
            (hasEqualPrograms() || (isOne && isSteep()));
   }
 
+  /// Whether splits walk their keys in one loop: two consumers with plain
+  /// scores are 1.04 to 1.36 of the rate of two loops at D 128, where programs
+  /// that are not split are 0.98 (bench/results/2026-11-27-h100-loops.md).
+  bool splitsInOneLoop(const KernelShape &many) const {
+    return isPlain && isOne && many.rows == rules.tile.rows && widest <= 128;
+  }
+
   /// Whether the keys of `many`, the kernel for many programs, may be split.
   /// The rule for splits counts with programs that are equally long. Between
   /// D 128 and 256 splits that it chose were slower than none
@@ -345,6 +352,7 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
   if (planner.hasSplits()) {
     all.push_back({"_roles", many});
     all.back().isSplitAlone = true;
+    all.back().shape.oneLoop |= planner.splitsInOneLoop(many);
   }
   if (planner.hasClusters()) {
     all.push_back({"_roles_clusters", many});

@@ -36,7 +36,7 @@ one record:
 its exit code is 1 if there is any. Records of two versions of LLVM, and empty
 ones, are not compared: exit code 2.
 
-The sample is 258 SPECs, each for some of the targets, that take every kind of
+The sample is 259 SPECs, each for some of the targets, that take every kind of
 kernel; its record, sample-hashes.txt, is compared by code-hashes.test. A change
 that is meant to change code records it anew (CONTRIBUTING.md).
 """
