@@ -1,0 +1,113 @@
+"""How many tiles of keys flex_attention's kernels walk for masks of PyTorch's post and
+attention-gym, counted in the emulator of sm_80: by the matrix products that ran.
+
+    flex_tiles.py FOLDER
+
+"needed" are the tiles in which an element is seen, if tiles begin at the first key that
+a row of the block sees; "all" are those that a kernel without the mask walks.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import torch
+from flex_check import everywhere
+
+from flashtile import flex
+
+D, S, H = 64, 512, 2
+ELEMENTS_OF_MMA = 16 * 8 * 16
+torch.manual_seed(0)
+
+
+def masks():
+    """name: mask_mod."""
+    document, prefix = torch.arange(S) // 90, 100
+    starts = torch.tensor([0, 90, 180, 270, 360, 450])
+    lengths = torch.tensor([300], dtype=torch.int32)
+    mixed = document[torch.randperm(S)]
+    flags = torch.rand(S) > 0.5
+    found = {
+        "causal": lambda b, h, q, k: q >= k,
+        "window": lambda b, h, q, k: (q >= k) & (q - k <= 100),
+        "both sides": lambda b, h, q, k: (q - k).abs() <= 50,
+        "prefix": lambda b, h, q, k: (q >= k) | (k < prefix),
+        "padding": lambda b, h, q, k: k < lengths[b],
+        "blocks": lambda b, h, q, k: q // 64 == k // 64,
+        "documents": lambda b, h, q, k: document[q] == document[k],
+        "documents, causal": lambda b, h, q, k: (document[q] == document[k]) & (q >= k),
+        "documents by starts": lambda b, h, q, k: (k >= starts[document[q]]) & (q >= k),
+        "mixed documents": lambda b, h, q, k: mixed[q] == mixed[k],
+        "by head": lambda b, h, q, k: torch.where(h < 1, q >= k, k < 30),
+        "dilated": lambda b, h, q, k: (q >= k) & ((q - k) % 4 == 0),
+        "flags": lambda b, h, q, k: flags[k],
+    }
+    try:
+        import attn_gym.masks as gym
+    except ImportError:
+        return found
+    offsets = torch.tensor([0, 100, 310, S], dtype=torch.int32)
+    intervals = torch.tensor([[0, 7], [1, 7], [7, 12], [3, 9]], dtype=torch.int32)
+    return found | {
+        "gym: block diffusion": gym.generate_block_diffusion_mask(S // 2, 64),
+        "gym: dilated window": gym.generate_dilated_sliding_window(32, 2),
+        "gym: documents": gym.generate_doc_mask_mod(gym.causal_mask, offsets),
+        "gym: packed documents": gym.generate_packed_causal_doc_mask_mod(offsets),
+        "gym: flamingo": gym.generate_vision_cross_attention_mask_mod(intervals, S // 4),
+        "gym: global and window": gym.generate_global_sliding_window(40, torch.rand(S) > 0.99),
+        "gym: jetspec training": gym.generate_jetspec_training_mask_mod(128, 64),
+        "gym: natten": gym.generate_natten(16, 32, 5, 5),
+        "gym: tiled natten": gym.generate_tiled_natten(16, 32, 5, 5, 8, 8),
+        "gym: prefix": gym.generate_prefix_lm_mask(70),
+        "gym: shared prefix": gym.generate_shared_prefix_mask_mod(offsets, torch.tensor([0, 0, 2])),
+        "gym: sliding window": gym.generate_sliding_window(60),
+        "gym: sta 2d": gym.generate_sta_mask_mod_2d((16, 32), (8, 8), (2, 2)),
+    }
+
+
+def run(mask, folder):
+    """(products, rows and keys of a tile) of one launch, in which all is right."""
+    q, k, v = (torch.empty(1, H, S, D, dtype=torch.float16) for _ in range(3))
+    call, _, tensors = flex._find(None, mask, None, None, q, v, False)
+    sizes = {"b": 1, "h": H, "i": S, "j": S}
+    values = call.values([], tensors, None, sizes, q.device, False)
+    captures, numbers = call.program.arguments(values, sizes)
+    program, result = (os.path.join(folder, name) for name in ("program.mlir", "result.json"))
+    with open(program, "w", encoding="utf-8") as file:
+        file.write(call.program.text)
+    inputs = [f"--in=1x{H}x{S}x{D}"] * 3
+    for n, tensor in enumerate(captures):
+        np.save(os.path.join(folder, f"{n}.npy"), tensor.numpy())
+        inputs.append("--in=" + os.path.join(folder, f"{n}.npy"))
+    inputs += [f"--in={number}" for number in numbers] + ["--in=0.125"]
+    command = ["fa-run", program, "--entry=flex_attention", "--target=emulator:sm_80", "--counters", "--check"]
+    subprocess.run([*command, f"--json={result}", *inputs], check=True, stdout=subprocess.DEVNULL)
+    with open(result, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def tiles(found):
+    """Tiles that were walked, and their rows and keys."""
+    rows, keys = map(int, found["kernels"][0]["tile"].split("x"))
+    products = rows * keys * D * 2 // ELEMENTS_OF_MMA  # of a tile: scores, and output
+    return found["counters"]["mma_m16n8k16"] / products, rows, keys
+
+
+def needed(mask, rows, keys):
+    seen = everywhere(mask, (1, H, S, S)).expand(1, H, S, S)
+    count = 0
+    for block in seen[0].unflatten(1, (S // rows, rows)).any(2).flatten(0, 1):
+        places = block.nonzero().flatten()
+        while len(places):  # a tile begins at the first key that is not yet in one
+            count += 1
+            places = places[places >= places[0] + keys]
+    return count
+
+
+for name, mask in masks().items():
+    found = run(mask, sys.argv[1])
+    walked, rows, keys = tiles(found)
+    print(f"{name}: {walked:g} of {H * (S // rows) * (S // keys)} walked, {needed(mask, rows, keys)} needed")
