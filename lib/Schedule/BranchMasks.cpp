@@ -82,6 +82,25 @@ private:
 
 } // namespace
 
+/// The scores of `select` where `whole` holds, and else those of them that
+/// `mask` lets pass.
+static Value buildBranch(MaskCloner &cloner, arith::SelectOp select,
+                         Value whole, Value mask) {
+  OpBuilder &b = cloner.b;
+  Location loc = select.getLoc();
+  auto branch =
+      scf::IfOp::create(b, loc, select.getType(), whole, /*withElse=*/true);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, loc, select.getTrueValue());
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value masked =
+      arith::SelectOp::create(b, loc, cloner.clone(mask), select.getTrueValue(),
+                              select.getFalseValue());
+  scf::YieldOp::create(b, loc, masked);
+  b.setInsertionPoint(select);
+  return branch.getResult(0);
+}
+
 /// Puts the mask of `select` into a branch, if there are tiles without one.
 static void branch(arith::SelectOp select) {
   auto either = select.getCondition().getDefiningOp<arith::OrIOp>();
@@ -89,7 +108,6 @@ static void branch(arith::SelectOp select) {
   if (!whole || !isTile(select.getResult()))
     return;
   MaskCloner cloner(select);
-  OpBuilder &b = cloner.b;
   // Seldom taken, a branch is better short than without a mask; the short form
   // of a cap has its mask behind the cap.
   auto around = dyn_cast<scf::IfOp>(select->getParentOp());
@@ -98,17 +116,8 @@ static void branch(arith::SelectOp select) {
     select.getConditionMutable().assign(cloner.clone(either.getRhs()));
     return;
   }
-  Location loc = select.getLoc();
-  auto branch =
-      scf::IfOp::create(b, loc, select.getType(), whole, /*withElse=*/true);
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, loc, select.getTrueValue());
-  b.setInsertionPointToStart(branch.elseBlock());
-  Value masked =
-      arith::SelectOp::create(b, loc, cloner.clone(either.getRhs()),
-                              select.getTrueValue(), select.getFalseValue());
-  scf::YieldOp::create(b, loc, masked);
-  select.replaceAllUsesWith(branch.getResult(0));
+  select.replaceAllUsesWith(
+      buildBranch(cloner, select, whole, either.getRhs()));
   select.erase();
 }
 
@@ -147,18 +156,8 @@ static void branchReads(arith::SelectOp select) {
     MaskCloner cloner(select);
     OpBuilder &b = cloner.b;
     Location loc = select.getLoc();
-    auto branch =
-        scf::IfOp::create(b, loc, select.getType(), whole, /*withElse=*/true);
-    b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, loc, select.getTrueValue());
-    b.setInsertionPointToStart(branch.elseBlock());
-    Value masked =
-        arith::SelectOp::create(b, loc, cloner.clone(read),
-                                select.getTrueValue(), select.getFalseValue());
-    scf::YieldOp::create(b, loc, masked);
-    b.setInsertionPoint(select);
+    Value scores = buildBranch(cloner, select, whole, read), rest;
     conjuncts.erase(&conjunct);
-    Value scores = branch.getResult(0), rest;
     for (Value other : conjuncts)
       rest = rest ? Value(arith::AndIOp::create(b, loc, rest, other)) : other;
     if (rest)

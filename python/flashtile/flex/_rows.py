@@ -155,8 +155,10 @@ class Rows:
         if node.target is aten.index.Tensor:
             table, indices = node.args
             if self._is_vector(node):
-                letter, numbers = *self._facts[node][0], self._vector(node, values)
-                return numbers if letter == "j" else self._add_step(torch.Tensor.reshape, (numbers, _places(letter)), {})
+                (letter,), numbers = self._facts[node][0], self._vector(node, values)
+                return (
+                    numbers if letter == "j" else self._add_step(torch.Tensor.reshape, (numbers, _places(letter)), {})
+                )
             return self._add_step(node.target, (values[table].table, [step(n) for n in indices]), {})
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), step)
         return self._add_step(node.target, args, kwargs)

@@ -6,9 +6,9 @@
 
 #include "fa/fa.hpp"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 #include "gtest/gtest.h"
-#include "llvm/ADT/StringMap.h"
 
 #include <cmath>
 #include <string>
