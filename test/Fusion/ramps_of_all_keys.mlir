@@ -11,8 +11,13 @@
 
 // CHECK: tile.kernel @signed_roles(
 // Whole tiles without the last one: of as many keys less one.
-// CHECK: %[[REST:.*]] = arith.subi %{{.*}}, %c1{{.*}} : index
-// CHECK: %[[LAST:.*]] = arith.addi
+// CHECK: %[[KEYS:.*]] = arith.subi %dim{{.*}}, %c0{{.*}} : index
+// CHECK: %[[ONE:.*]] = arith.constant 1 : index
+// CHECK-NEXT: %[[REST:.*]] = arith.subi %[[KEYS]], %[[ONE]] : index
+// CHECK: %[[NATURAL:.*]] = arith.maxsi %[[REST]], %c0{{.*}} : index
+// CHECK-NEXT: %[[TILES:.*]] = arith.divui %[[NATURAL]]
+// CHECK-NEXT: %[[WHOLE:.*]] = arith.muli %[[TILES]]
+// CHECK-NEXT: %[[LAST:.*]] = arith.addi %{{.*}}, %[[WHOLE]] : index
 // CHECK: scf.for %[[J:.*]] = %[[LAST]] to
 // CHECK: %[[R:.*]] = tile.ramp %{{.*}}, %[[J]] :
 // CHECK-NEXT: %[[S:.*]] = tile.dot {{.*}} transpose_b acc %[[R]]
