@@ -355,8 +355,11 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
     all.back().shape.oneLoop |= planner.splitsInOneLoop(many);
   }
   if (planner.hasClusters()) {
-    all.push_back({"_roles_clusters", many});
-    all.back().shape.cluster = rules.specialized.clusterBlocks;
+    KernelShape together = many;
+    together.cluster = rules.specialized.clusterBlocks;
+    all.push_back({"_roles_clusters_whole", together});
+    all.back().shape.wholeKeys = true;
+    all.push_back({"_roles_clusters", together});
   }
   if (planner.takesPrograms()) {
     all.push_back({"_roles_dynamic", many});
