@@ -214,7 +214,7 @@ SmallVector<Value> AttentionBuilder::buildLoops() {
   if (rule.hasLowerBound())
     for (KeyRange &keys : ranges)
       keys.begin = beginOfBlock(keys.begin);
-  if (shape.someKeys && !shape.wholeKeys) {
+  if (shape.someKeys) {
     KeyRange &keys = ranges.front();
     Value some = arith::AddIOp::create(b, keys.begin, index(1));
     keys.end = arith::MaxSIOp::create(b, keys.end, some);
@@ -240,12 +240,6 @@ SmallVector<Value> AttentionBuilder::buildLoops() {
   Value values = shape.sharesTiles ? k : v;
   int64_t columns = tileDim(cast<MemRefType>(values.getType()).getDimSize(1));
   SmallVector<Value> state = initialState(columns, /*withSink=*/!split);
-  if (shape.wholeKeys) {
-    assert(ranges.size() == 1 && !rule.hasLowerBound() && !grows && !split);
-    return buildLoop({ranges.front().begin, ranges.front().end,
-                      /*partial=*/false},
-                     state);
-  }
   if (shape.ownRows)
     ranges = {loops.narrowed(ranges.front(), ownRange())};
   if (shape.oneLoop) {

@@ -56,7 +56,7 @@ bool fa::hasVariant(const AttentionFunction &source, const KernelShape &shape) {
   // A launch reads how many queries or keys there are off a size of the
   // argument.
   if ((shape.maxQueries && source.q.dims[2].unitDim < 0) ||
-      ((shape.maxKeys || shape.wholeKeys) && source.k.dims[2].unitDim < 0))
+      (shape.maxKeys && source.k.dims[2].unitDim < 0))
     return false;
   if (shape.alignedScores && scoreTiles(source).empty())
     return false;
@@ -219,11 +219,6 @@ static RuleList getRules(const AttentionFunction &source,
   rules.addMultiple(q, q.number, k, k.number);
   for (const ArgumentView *view : {&q, &k, &v})
     rules.addLayout(*view, view->number);
-  if (shape.wholeKeys) {
-    int64_t keys = k.dims[2].unitDim;
-    for (SizeRuleKind kind : {SizeRuleKind::Divisible, SizeRuleKind::AtLeast})
-      rules.add(kind, k.number, keys, k.number, keys, shape.columns);
-  }
   if (source.sink) {
     rules.addEqual(*source.sink, source.sink->number, 0, q, q.number, 1);
     rules.addLayout(*source.sink, source.sink->number);

@@ -110,37 +110,28 @@ static Failure checkPacked(const SizeRule &rule, const LaunchArgument &argument,
                        argument.sizes, ", found strides ", argument.strides);
 }
 
-/// Whether a size is as a rule of one size says.
-static bool holds(const SizeRule &rule, int64_t size) {
-  switch (rule.kind) {
-  case SizeRule::Divisible:
-    return size % rule.factor == 0;
-  case SizeRule::AtMost:
-    return size <= rule.factor;
-  default:
-    assert(rule.kind == SizeRule::AtLeast);
-    return size >= rule.factor;
-  }
-}
-
-/// What a rule of one size expects, before its factor.
-static std::string_view words(SizeRule::Kind kind) {
-  return kind == SizeRule::Divisible ? "a multiple of "
-         : kind == SizeRule::AtMost  ? "at most "
-                                     : "at least ";
-}
-
 /// The message of a broken rule, or nothing.
 static Failure checkRule(const SizeRule &rule,
                          std::span<const LaunchArgument> arguments) {
   const LaunchArgument &argument = arguments[rule.argument];
   int64_t size = argument.sizes[rule.dim];
-  if (isOfOneSize(rule.kind)) {
-    if (holds(rule, size))
+  if (rule.kind == SizeRule::Divisible) {
+    if (size % rule.factor == 0)
       return {};
-    return argumentError(rule.argument, "expected ", words(rule.kind),
-                         rule.factor, " in dimension ", rule.dim, ", found ",
-                         size);
+    return argumentError(rule.argument, "expected a multiple of ", rule.factor,
+                         " in dimension ", rule.dim, ", found ", size);
+  }
+  if (rule.kind == SizeRule::AtMost) {
+    if (size <= rule.factor)
+      return {};
+    return argumentError(rule.argument, "expected at most ", rule.factor,
+                         " in dimension ", rule.dim, ", found ", size);
+  }
+  if (rule.kind == SizeRule::AtLeast) {
+    if (size >= rule.factor)
+      return {};
+    return argumentError(rule.argument, "expected at least ", rule.factor,
+                         " in dimension ", rule.dim, ", found ", size);
   }
   const LaunchArgument &second = arguments[rule.other];
   if (rule.kind == SizeRule::Packed)
@@ -264,10 +255,10 @@ bool fa::fitsSizes(const KernelInfo &kernel,
                    std::span<const LaunchArgument> arguments,
                    std::string *why) {
   for (const SizeRule &rule : kernel.rules)
-    if (isOfOneSize(rule.kind) &&
-        !holds(rule, arguments[rule.argument].sizes[rule.dim]))
-      return refuse(why, rule.argument, "expected ", words(rule.kind),
-                    rule.factor, " in dimension ", rule.dim);
+    if (rule.kind == SizeRule::AtMost &&
+        arguments[rule.argument].sizes[rule.dim] > rule.factor)
+      return refuse(why, rule.argument, "expected at most ", rule.factor,
+                    " in dimension ", rule.dim);
   for (size_t n = 0; n < kernel.numGiven(); ++n) {
     const ArgumentInfo &info = kernel.args[n];
     for (size_t d = 0; d < info.sizes.size(); ++d)

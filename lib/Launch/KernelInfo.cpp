@@ -122,7 +122,9 @@ static Failure checkGiven(const KernelInfo &kernel, const SizeExpr &expr) {
 }
 
 static Failure checkRule(const KernelInfo &kernel, const SizeRule &rule) {
-  bool usesOther = !isOfOneSize(rule.kind);
+  bool usesOther = rule.kind != SizeRule::Divisible &&
+                   rule.kind != SizeRule::AtMost &&
+                   rule.kind != SizeRule::AtLeast;
   if (!hasGivenSize(kernel, rule.argument, rule.dim) ||
       (usesOther && !hasGivenSize(kernel, rule.other, rule.otherDim)))
     return failOf(kernel, "its size rule '", name(rule.kind),

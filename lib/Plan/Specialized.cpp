@@ -355,11 +355,8 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
     all.back().shape.oneLoop |= planner.splitsInOneLoop(many);
   }
   if (planner.hasClusters()) {
-    KernelShape together = many;
-    together.cluster = rules.specialized.clusterBlocks;
-    all.push_back({"_roles_clusters_whole", together});
-    all.back().shape.wholeKeys = true;
-    all.push_back({"_roles_clusters", together});
+    all.push_back({"_roles_clusters", many});
+    all.back().shape.cluster = rules.specialized.clusterBlocks;
   }
   if (planner.takesPrograms()) {
     all.push_back({"_roles_dynamic", many});

@@ -406,8 +406,7 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
      - `NAME_roles_packed`: packed rows, for launches in which it has fewer
        (`tile.fewer_rows`);
      - `NAME_roles_few`: fewer rows, for launches of few programs;
-     - `NAME_roles_clusters_whole` and `NAME_roles_clusters`: for full attention;
-       blocks fetch together; the former where keys fill whole tiles;
+     - `NAME_roles_clusters`: for full attention; blocks fetch together;
      - `NAME`: elements of a row are neighbours in memory, and rows begin at
        multiples of `alignment` bytes;
      - `NAME_strided`: any strides.

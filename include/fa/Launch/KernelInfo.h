@@ -68,8 +68,8 @@ struct ArgumentInfo {
 };
 
 /// What a kernel takes for granted of its arguments: `#tile.size_rule`. Of a
-/// variant, `Packed`, `Divisible`, `AtLeast` and `AtMost` (`tile.at_most`: the
-/// size is `factor` or less) are reasons to take another one.
+/// variant, `Packed` and `AtMost` (`tile.at_most`: the size is `factor` or
+/// less) are reasons to take another one.
 struct SizeRule {
   enum Kind {
     Equal,
@@ -84,12 +84,6 @@ struct SizeRule {
 
   bool operator==(const SizeRule &) const = default;
 };
-
-/// Whether a rule compares a size with its factor alone.
-inline bool isOfOneSize(SizeRule::Kind kind) {
-  return kind == SizeRule::Divisible || kind == SizeRule::AtMost ||
-         kind == SizeRule::AtLeast;
-}
 
 /// What a tensor map (CUDA Driver API, cuTensorMapEncodeTiled) is made of:
 /// boxes of `rows` x `columns` of a memref argument, whose last dimension has

@@ -50,9 +50,6 @@ struct KernelShape {
   enum Pack { OneHead, Heads, Queries } pack = OneHead;
   int64_t maxQueries = 0; ///< that the kernel is taken for; 0: all
   int64_t maxKeys = 0;    ///< the same of keys; a kernel has one of the two
-  /// The kernel is taken for keys that fill whole tiles: without a mask there
-  /// is no tile that is cut.
-  bool wholeKeys = false;
   /// Where later queries see more keys, the last tile ends with the queries,
   /// rounded up to a multiple of this, and the first begins before them: rows
   /// that are none see few keys. 0: the first begins with them.

@@ -51,8 +51,8 @@ TEST(Forward, HasVariantsInTheOrderOfLaunches) {
             "attention_packed 64x64+ attention_roles_fetched 128x128 "
             "attention_roles_packed 128x128+ attention_roles_few 64x128+ "
             "attention_roles_paired_few 64x64 attention_roles_paired 64x64 "
-            "attention_roles 128x128+ attention_roles_clusters_whole 128x128 "
-            "attention_roles_clusters 128x128 attention_roles 128x128 "
+            "attention_roles 128x128+ attention_roles_clusters 128x128 "
+            "attention_roles 128x128 "
             "attention 128x64 attention_strided 64x64");
   AttentionFacts packed = ofHalves(128);
   packed.isPacked = true;
