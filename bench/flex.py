@@ -4,11 +4,13 @@
 masks and changes of scores that PyTorch's post on FlexAttention and attention-gym
 have, in turns.
 
-    FLASHTILE_LIBRARY=…/libflashtile.so PYTHONPATH=python bench/flex.py [--ours] [--only=NAME …]
+    FLASHTILE_LIBRARY=…/libflashtile.so PYTHONPATH=python bench/flex.py [--ours] [--listed] [--only=NAME …]
 
 A call is timed between two events, with what both do in Python before it reaches
-the card: PyTorch's has its BlockMask made before, ours makes none. "In a graph" is
-what a captured call takes, where nothing waits for Python.
+the card: PyTorch's has its BlockMask made before; ours makes none, but for masks
+that are no intervals of keys, where it has the same one. "In a graph" is what a
+captured call takes, where nothing waits for Python. Masks of attention-gym run where
+that is installed.
 """
 
 import argparse
@@ -18,7 +20,7 @@ import statistics
 from datetime import date
 
 import torch
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
 
 import flashtile
 
@@ -60,6 +62,46 @@ def problems():
     }
 
 
+def listed_problems():
+    """mask_mod by name, of masks that are no intervals of keys; BlockMask: tables."""
+    windows = 512 * (1 + torch.arange(H, device="cuda") // 4)
+    chosen = torch.rand(B, H, S // 128, S // 128, device="cuda").argsort(-1).int()
+    none, most = (torch.full((B, H, S // 128), count, dtype=torch.int32, device="cuda") for count in (0, 8))
+    found = {
+        "windows by head, causal": lambda b, h, q, k: (q >= k) & (q - k < windows[h]),
+        "causal and full heads": lambda b, h, q, k: (h >= 8) | (q >= k),
+        "8 of 32 blocks": BlockMask.from_kv_blocks(none, chosen, most, chosen),
+    }
+    try:
+        import attn_gym.masks as gym
+        from attn_gym.masks.sta import generate_sta_mask_mod_2d, generate_sta_mask_mod_3d
+    except ImportError:
+        return found
+    images = torch.tensor([[0, 900], [900, 1800], [1800, 2500], [2500, S]], dtype=torch.int32, device="cuda")
+    return found | {
+        "gym: block diffusion": gym.generate_block_diffusion_mask(S // 2, 64),
+        "gym: flamingo": gym.generate_vision_cross_attention_mask_mod(images, S // 4),
+        "gym: global and window": gym.generate_global_sliding_window(512, torch.rand(S, device="cuda") > 0.9995),
+        "gym: jetspec training": gym.generate_jetspec_training_mask_mod(S // 4, 64),
+        "gym: natten": gym.generate_natten(64, 64, 13, 13),
+        "gym: tiled natten": gym.generate_tiled_natten(64, 64, 13, 13, 8, 8),
+        "gym: sta 2d": generate_sta_mask_mod_2d((64, 64), (24, 24), (8, 8)),
+        "gym: sta 3d": generate_sta_mask_mod_3d((16, 16, 16), (8, 8, 8), (4, 4, 4)),
+    }
+
+
+def problems_with_blocks():
+    """(name, score_mod, mask_mod, BlockMask or None, whether ours is given it)."""
+    for name, (score, mask) in problems().items():
+        batches = B if name == "lengths" else None
+        yield name, score, mask, mask and create_block_mask(mask, batches, None, S, S, device="cuda"), False
+    for name, mask in listed_problems().items():
+        heads = H if "head" in name else None
+        is_tables = isinstance(mask, BlockMask)
+        blocks = mask if is_tables else create_block_mask(mask, None, heads, S, S, device="cuda")
+        yield name, None, None if is_tables else mask, blocks, True
+
+
 def time_in_turns(runs):
     """Microseconds of each run, the median of ROUNDS."""
     found = {name: [] for name in runs}
@@ -86,6 +128,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--ours", action="store_true", help="without PyTorch's")
     parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--listed", action="store_true", help="masks that are no intervals alone")
     parser.add_argument("--head-dim", type=int, action="append", default=[])
     arguments = parser.parse_args()
     torch.manual_seed(0)
@@ -96,16 +139,14 @@ def main():
     ratios = {"a call": [], "in a graph": []}
     for d in arguments.head_dim or (128, 64):
         q, k, v = (torch.randn(B, H, S, d, dtype=torch.bfloat16, device="cuda") for _ in range(3))
-        for name, (score, mask) in problems().items():
-            if arguments.only and name not in arguments.only:
+        for name, score, mask, blocks, is_listed in problems_with_blocks():
+            if arguments.only and name not in arguments.only or arguments.listed and not is_listed:
                 continue
-            ours = lambda: flashtile.flex_attention(q, k, v, score, mask)
+            ours = lambda: flashtile.flex_attention(q, k, v, score, blocks if is_listed else mask)
             for _ in range(3):
                 out = ours()
             runs, note = {"ours": ours, "ours, captured": captured(ours)}, ""
             if not arguments.ours:
-                batches = B if name == "lengths" else None
-                blocks = mask and create_block_mask(mask, batches, None, S, S, device="cuda")
                 torch.compiler.reset()
                 compiled = torch.compile(flex_attention, dynamic=False)
                 theirs = lambda: compiled(q, k, v, score, blocks)

@@ -38,6 +38,38 @@ static LogicalResult verifyElementRegion(Operation *op, Region &region,
   return success();
 }
 
+/// Checks which captures say the blocks that are walked (tile.block_lists).
+template <typename OpT> static LogicalResult verifyBlockLists(OpT op) {
+  auto lists = op->template getAttrOfType<DenseI64ArrayAttr>(
+      TileDialect::blockListsAttrName);
+  if (!lists)
+    return success();
+  auto expects = [&] {
+    return op->emitOpError("expects of ")
+           << TileDialect::blockListsAttrName << " ";
+  };
+  ArrayRef<int64_t> found = lists;
+  if (found.size() != 4)
+    return expects() << "two captures and the sizes of a block, found "
+                     << found.size() << " numbers";
+  for (int64_t size : found.drop_front(2))
+    if (size <= 0 || size % 128)
+      return expects() << "blocks of a multiple of 128, found " << size;
+  for (int64_t number : found.take_front(2)) {
+    if (number < 0 || number >= int64_t(op.getCaptures().size()))
+      return expects() << "one of " << op.getCaptures().size()
+                       << " captures, found number " << number;
+    auto type = dyn_cast<RankedTensorType>(op.getCaptures()[number].getType());
+    if (!type || type.getRank() != 4 || !type.getElementType().isInteger(32))
+      return expects() << "captures of i32 of rank 4, found "
+                       << op.getCaptures()[number].getType();
+  }
+  auto counts = cast<RankedTensorType>(op.getCaptures()[found[1]].getType());
+  if (!sameSize(counts.getDimSize(3), 2))
+    return expects() << "two counts of each block of queries, found " << counts;
+  return success();
+}
+
 /// Checks the dropout and the regions.
 template <typename OpT> static LogicalResult verifyElementRegions(OpT op) {
   if (failed(verifyDropout(op, op.getRng(), op.getProbabilityAttr())))
@@ -148,6 +180,8 @@ LogicalResult AttentionOp::verify() {
     return emitOpError("expects a float output, found ") << output;
   if (failed(verifyResult(*this, output, sizes, output.getElementType())))
     return failure();
+  if (failed(verifyBlockLists(*this)))
+    return failure();
   return verifyElementRegions(*this);
 }
 
@@ -162,6 +196,8 @@ LogicalResult OnlineAttentionOp::verify() {
     return failure();
   sizes.push_back(v.getDimSize(3));
   if (failed(verifyResult(*this, typeOf(getAcc()), sizes, f32)))
+    return failure();
+  if (failed(verifyBlockLists(*this)))
     return failure();
   return verifyElementRegions(*this);
 }

@@ -30,6 +30,7 @@ private:
 
   //===--- Loops ---===//
   mlir::SmallVector<Value> buildLoops();
+  mlir::SmallVector<Value> buildListedLoops();
   std::pair<Value, Value> findShare();
   /// The keys that rows `first` to `last` see.
   mlir::SmallVector<KeyRange> rangesOf(Value first, Value last);
@@ -51,6 +52,7 @@ private:
   Value split, numSplits;              ///< of a kernel on part of the keys
   Value keysEnd;                       ///< where this program's keys end
   mlir::SmallVector<WholeTiles> whole; ///< of one loop
+  std::optional<BlockWalk> walk;       ///< over blocks that are listed
   std::optional<LinearBias> bias;      ///< what the score region is, if that
   std::optional<RampBias> ramp;        ///< the same, as what the dot adds to
   Value q, k, v;                       ///< a tile of rows; views of one head

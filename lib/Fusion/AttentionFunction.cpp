@@ -280,6 +280,8 @@ static std::string matchOperands(AttentionFunction &match) {
           matchScoreOperands(op.getScale(), op.getCaptures(), match.captures);
       !reason.empty())
     return reason;
+  if (!match.table)
+    match.lists = BlockLists::match(op, match.q, match.k, match.captures);
   if (Value sink = findSink(op)) {
     FailureOr<ArgumentView> found = ArgumentView::ofOperand(sink);
     if (failed(found) || found->isPart)

@@ -7,7 +7,7 @@
 #ifndef FA_LIB_FUSION_ATTENTIONFUNCTION_H
 #define FA_LIB_FUSION_ATTENTIONFUNCTION_H
 
-#include "ArgumentView.h"
+#include "BlockLists.h"
 
 #include "Tile/Tile.h"
 
@@ -36,6 +36,7 @@ struct AttentionFunction {
   std::optional<ArgumentView> sink;        ///< f32 [hq]
   std::optional<ArgumentView> rng;    ///< i64 [2]: seed and offset of dropout
   std::vector<ArgumentView> captures; ///< of the captured tensors
+  std::optional<BlockLists> lists;    ///< of the blocks that are walked
   std::vector<Result> results;        ///< by number
   /// Views of all scales of keys and values.
   mlir::SmallVector<const ArgumentView *> scales() const;

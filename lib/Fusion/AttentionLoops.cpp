@@ -81,25 +81,29 @@ std::pair<Value, Value> AttentionBuilder::buildScores(Value kTile, Value key,
     scores = arith::MulFOp::create(b, scores, broadcast(scale, type));
   Value factor = shape.positiveScale ? scale : Value();
   SmallVector<RegionValue> arguments = regionArguments(key);
+  bool isInside = walk.has_value(); // queries and keys are whole blocks
   if (!attention.getScore().empty() && !ramp) {
     SmallVector<RegionValue> withScore = {{RegionValue::Tile, scores}};
     withScore.append(arguments);
     scores = inlineRegion(b, attention.getScore(), shape.rows, shape.columns,
-                          withScore);
+                          withScore, /*wanted=*/{}, isInside);
     if (shape.foldScale)
       factor = takeLastFactor(b, scores);
   }
   if (!partial)
     return {scores, factor};
-  auto indices = tile({shape.rows, shape.columns}, b.getIndexType());
-  Value column = IotaOp::create(b, indices, 1, ValueRange{});
-  Value left = arith::SubIOp::create(b, keysEnd, key);
-  Value mask = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column,
-                                     broadcast(left, indices));
+  Value mask;
+  if (!isInside) {
+    auto indices = tile({shape.rows, shape.columns}, b.getIndexType());
+    Value column = IotaOp::create(b, indices, 1, ValueRange{});
+    Value left = arith::SubIOp::create(b, keysEnd, key);
+    mask = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column,
+                                 broadcast(left, indices));
+  }
   if (!attention.getMask().empty()) {
     Value more = inlineRegion(b, attention.getMask(), shape.rows, shape.columns,
-                              arguments);
-    mask = arith::AndIOp::create(b, mask, more);
+                              arguments, /*wanted=*/{}, isInside);
+    mask = mask ? arith::AndIOp::create(b, mask, more) : more;
   }
   Value isWhole;
   for (const WholeTiles &tiles : whole) {
@@ -138,13 +142,16 @@ SmallVector<Value> AttentionBuilder::buildLoop(const KeyLoop &keys,
   Value key = place;
   for (const KeyGap &gap : keys.gaps)
     key = arith::AddIOp::create(b, key, shiftFrom(place, gap));
+  if (walk)
+    key = walk->keyAt(place, shape.columns);
   auto args = loop.getRegionIterArgs();
   auto load = [&](Value view) -> Value {
     auto type = cast<MemRefType>(view.getType());
     return LoadOp::create(
         b, tile({shape.columns, headDim(view)}, type.getElementType()), view,
         ValueRange{key, index(0)},
-        /*in_bounds=*/!partial && headDim(view) == type.getDimSize(1));
+        /*in_bounds=*/(!partial || walk) &&
+            headDim(view) == type.getDimSize(1));
   };
   Value keyTile = load(k);
   // Scores of other keys are masked; V's rows are not, where they are no
@@ -206,7 +213,27 @@ SmallVector<KeyRange> AttentionBuilder::rangesOf(Value first, Value last) {
       [&](Value value, Value row) { return materialize(value, row); });
 }
 
+/// The loops over blocks of keys that are listed.
+SmallVector<Value> AttentionBuilder::buildListedLoops() {
+  const BlockLists &lists = *source.lists;
+  assert(shape.pack == KernelShape::OneHead && !shape.ownRows &&
+         !shape.oneLoop && shape.part == KernelShape::Whole &&
+         shape.parts == 1 && lists.queries % shape.rows == 0 &&
+         lists.keys % shape.columns == 0);
+  Value row = arith::DivUIOp::create(b, tileStart, index(lists.queries));
+  walk.emplace(b, lists, captures[lists.blocks].value,
+               captures[lists.counts].value, batch, head, row, numKeys);
+  keysEnd = length;
+  Value values = shape.sharesTiles ? k : v;
+  int64_t columns = tileDim(cast<MemRefType>(values.getType()).getDimSize(1));
+  SmallVector<Value> state = initialState(columns, /*withSink=*/true);
+  state = buildLoop({index(0), walk->whole, /*partial=*/false}, state);
+  return buildLoop({walk->whole, walk->all, /*partial=*/true}, state);
+}
+
 SmallVector<Value> AttentionBuilder::buildLoops() {
+  if (source.lists)
+    return buildListedLoops();
   SmallVector<KeyRange> ranges = rangesOf(firstRow, lastRow);
   if (shape.alignedScores && rule.hasLowerBound())
     for (KeyRange &keys : ranges)

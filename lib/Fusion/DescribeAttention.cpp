@@ -83,6 +83,13 @@ AttentionFacts fa::describeAttention(const AttentionFunction &source) {
   facts.results = source.results.size();
   facts.isPacked = source.q.offsets || source.k.offsets;
   facts.hasPages = source.table.has_value();
+  if (source.lists) {
+    facts.blockQueries = source.lists->queries;
+    facts.blockKeys = source.lists->keys;
+    facts.mask = MaskFacts();
+    facts.mask.isComplete = facts.mask.hasLengthsAlone = false;
+    facts.mask.hasLowerBound = facts.mask.readsRows = true;
+  }
   facts.hasNarrowKeys = tile::isStorageFloat(attention.getK().getType());
   facts.hasNarrowQueries = tile::isStorageFloat(attention.getQ().getType());
   return facts;

@@ -20,8 +20,9 @@ namespace {
 
 class RegionInliner {
 public:
-  RegionInliner(ImplicitLocOpBuilder &b, int64_t rows, int64_t columns)
-      : b(b), rows(rows), columns(columns) {}
+  RegionInliner(ImplicitLocOpBuilder &b, int64_t rows, int64_t columns,
+                bool isInside)
+      : b(b), rows(rows), columns(columns), isInside(isInside) {}
 
   Value run(Region &region, ArrayRef<RegionValue> arguments, Value wanted) {
     Block &block = region.front();
@@ -220,7 +221,7 @@ private:
         memref::SubViewOp::create(b, viewType, source, offsets, sizes, strides);
     Value tile = tile::LoadOp::create(
         b, RankedTensorType::get(tileShape, type.getElementType()), view, at,
-        /*in_bounds=*/false);
+        /*in_bounds=*/isInside);
     if (order.size() == 2)
       return order[0] == 0 ? tile : transpose(tile);
     return broadcast(expand(tile, order[0] == 0 ? 1 : 0));
@@ -242,6 +243,7 @@ private:
 
   ImplicitLocOpBuilder &b;
   int64_t rows, columns;
+  bool isInside;
   llvm::DenseMap<Value, RegionValue> values;
 };
 
@@ -249,6 +251,7 @@ private:
 
 Value fa::inlineRegion(ImplicitLocOpBuilder &b, Region &region, int64_t rows,
                        int64_t columns, ArrayRef<RegionValue> arguments,
-                       Value wanted) {
-  return RegionInliner(b, rows, columns).run(region, arguments, wanted);
+                       Value wanted, bool isInside) {
+  return RegionInliner(b, rows, columns, isInside)
+      .run(region, arguments, wanted);
 }

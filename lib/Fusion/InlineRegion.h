@@ -28,11 +28,12 @@ struct RegionValue {
 
 /// Builds at `b` the elementwise tile code of `region` for a tile of `rows` x
 /// `columns`; `arguments` says what each block argument is. Returns what the
-/// region yields, or `wanted`, a value of it, as a tile.
+/// region yields, or `wanted`, a value of it, as a tile. `isInside`: its rows
+/// and columns are all ones that there are.
 mlir::Value inlineRegion(mlir::ImplicitLocOpBuilder &b, mlir::Region &region,
                          int64_t rows, int64_t columns,
                          llvm::ArrayRef<RegionValue> arguments,
-                         mlir::Value wanted = {});
+                         mlir::Value wanted = {}, bool isInside = false);
 
 } // namespace fa
 

@@ -246,6 +246,8 @@ static RuleList getRules(const AttentionFunction &source,
                     k);
   for (const ArgumentView &view : source.captures)
     rules.addLayout(view, view.number);
+  if (source.lists)
+    source.lists->addRules(rules, q, k);
   return rules;
 }
 

@@ -75,6 +75,8 @@ static void makeOnline(AttentionOp op) {
       op.getScale(), op.getKeyScales(), op.getValueScales(), acc, max, sum,
       op.getRng(), op.getCaptures(), op.getProbabilityAttr(), op.getWideP(),
       op.getPrecision());
+  if (Attribute lists = op->getAttr(TileDialect::blockListsAttrName))
+    online->setAttr(TileDialect::blockListsAttrName, lists);
   online.getScore().takeBody(op.getScore());
   online.getMask().takeBody(op.getMask());
   auto final =

@@ -33,7 +33,8 @@ public:
       return refuse(first, least);
     KernelShape general = chooseGeneral(first);
     // Rows of several heads in a tile and splits are of padded sequences.
-    if (rules.variants && !facts.isPacked && !hasWideValues(facts, rules))
+    if (rules.variants && !facts.isPacked && !facts.hasBlockLists() &&
+        !hasWideValues(facts, rules))
       addFewQueries(first, general);
     addSpecialized(general);
     all.push_back({"", general});
@@ -43,8 +44,11 @@ public:
       erase_if(all, [](const PlannedKernel &kernel) {
         return isChosenByBatch(kernel);
       });
-    for (PlannedKernel &kernel : all)
+    for (PlannedKernel &kernel : all) {
+      if (facts.hasBlockLists())
+        takeBlocks(kernel.shape);
       addSplit(kernel);
+    }
     return std::move(all);
   }
 
@@ -220,13 +224,25 @@ private:
                                  general));
   }
 
+  /// A tile is part of a listed block, whose sizes are multiples of 128.
+  void takeBlocks(KernelShape &shape) const {
+    auto divide = [](int64_t &size, int64_t block) {
+      size = bit_floor(uint64_t(size));
+      while (block % size)
+        size /= 2;
+    };
+    divide(shape.rows, facts.blockQueries);
+    divide(shape.columns, facts.blockKeys);
+    shape.ownRows = shape.oneLoop = shape.someKeys = false;
+  }
+
   /// Splits pay where queries are few, or programs leave processors idle, and
   /// keys are not few.
   void addSplit(PlannedKernel &kernel) const {
     const KernelShape &shape = kernel.shape;
     bool isForFew = shape.pack != KernelShape::OneHead || shape.fewPrograms;
-    if (rules.splits == 1 || facts.isPacked || shape.maxKeys ||
-        !(isForFew || kernel.isSplitAlone))
+    if (rules.splits == 1 || facts.isPacked || facts.hasBlockLists() ||
+        shape.maxKeys || !(isForFew || kernel.isSplitAlone))
       return;
     KernelShape &split = kernel.split.emplace(shape);
     split.part = KernelShape::Split;

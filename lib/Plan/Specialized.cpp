@@ -151,7 +151,7 @@ public:
   /// tiles is given none.
   bool takesPrograms() const {
     return rules.dynamicPrograms && !facts.hasNarrowKeys &&
-           (facts.isPacked || rules.dynamicForAll);
+           (facts.isPacked || facts.hasBlockLists() || rules.dynamicForAll);
   }
 
 private:
@@ -326,7 +326,7 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
   if (hasWideValues(facts, rules)) {
     KernelShape wide = planner.chooseWide(general, countWideKeys(facts, rules));
     wide.sharesTiles = false;
-    if (rules.variants && !facts.isPacked)
+    if (rules.variants && !facts.isPacked && !facts.hasBlockLists())
       all.push_back({"_roles_packed", planner.chooseWidePacked(wide)});
     all.push_back({"_roles", wide});
     for (PlannedKernel &kernel : all)
@@ -337,7 +337,7 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
   bool hasFew = hasFewPrograms(facts, rules);
   all.push_back({"_roles_fetched", planner.chooseFetched(general)});
   if (hasFew && rules.variants && rules.specialized.packedRows &&
-      !facts.isPacked)
+      !facts.isPacked && !facts.hasBlockLists())
     all.push_back({"_roles_packed", planner.choosePacked(general, many)});
   if (hasFew)
     all.push_back({"_roles_few", planner.chooseFew(many)});

@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ViewOfArgument.h"
+
 #include "TileGPU/TileGPU.h"
 #include "fa/Schedule/Passes.h"
 
@@ -31,22 +33,9 @@ static Value scalarOf(Value tile) {
   return spread && !isTile(spread.getInput()) ? spread.getInput() : Value();
 }
 
-/// Whether `op` reads what nothing writes while the kernel runs.
-static bool readsInput(Operation *op) {
-  Value memory;
-  if (auto load = dyn_cast<LoadOp>(op))
-    memory = load.getSource();
-  else if (auto gather = dyn_cast<GatherOp>(op))
-    memory = gather.getSource();
-  else
-    return false;
-  while (auto view = memory.getDefiningOp<memref::SubViewOp>())
-    memory = view.getSource();
-  auto argument = dyn_cast<BlockArgument>(memory);
-  auto kernel = argument
-                    ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp())
-                    : KernelOp();
-  return kernel && kernel.getAccess(argument.getArgNumber()) == Access::In;
+/// Whether `op` reads a tile of what nothing writes while the kernel runs.
+static bool readsTile(Operation *op) {
+  return isa<LoadOp, GatherOp>(op) && readsInput(op);
 }
 
 namespace {
@@ -64,7 +53,7 @@ public:
       return known;
     Operation *op = value.getDefiningOp();
     if (!op || op->getNumRegions() ||
-        !(isMemoryEffectFree(op) || readsInput(op)) ||
+        !(isMemoryEffectFree(op) || readsTile(op)) ||
         !(isTile(value) || (loop && loop->isAncestor(op))))
       return value;
     for (Value operand : op->getOperands())
@@ -133,7 +122,7 @@ static void addConjuncts(Value condition, SmallVectorImpl<Value> &conjuncts) {
 static bool readsMemory(Value tile) {
   Operation *op = tile.getDefiningOp();
   return op && isTile(tile) &&
-         (readsInput(op) || llvm::any_of(op->getOperands(), readsMemory));
+         (readsTile(op) || llvm::any_of(op->getOperands(), readsMemory));
 }
 
 /// Puts what a mask reads for each key into a branch, where that is one side of

@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ViewOfArgument.h"
+
 #include "TileGPU/TileGPU.h"
 #include "fa/Schedule/Passes.h"
 
@@ -19,13 +21,6 @@ namespace fa {
 #define GEN_PASS_DEF_TGPUHOISTSCALARS
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
-
-/// Whether nothing writes what `load` reads while the kernel runs.
-static bool readsInput(memref::LoadOp load, KernelOp kernel) {
-  auto argument = dyn_cast<BlockArgument>(load.getMemRef());
-  return argument && argument.getOwner() == &kernel.getBody().front() &&
-         kernel.getAccess(argument.getArgNumber()) == Access::In;
-}
 
 /// Whether dots of two iterations run together: then the first tile's stand
 /// before the loop, and what the loop reads is read in any case.
@@ -45,7 +40,7 @@ struct TgpuHoistScalars final
       for (Operation &op :
            llvm::make_early_inc_range(loop.getBody()->without_terminator())) {
         auto load = dyn_cast<memref::LoadOp>(op);
-        if (load && readsInput(load, getOperation()) &&
+        if (load && readsInput(load) &&
             llvm::all_of(load->getOperands(), [&](Value operand) {
               return loop.isDefinedOutsideOfLoop(operand);
             }))

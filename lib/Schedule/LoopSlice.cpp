@@ -5,11 +5,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoopSlice.h"
+#include "ViewOfArgument.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace fa;
+
+static bool isScalarInput(Operation *op) {
+  return isa<memref::LoadOp>(op) && readsInput(op);
+}
 
 bool LoopSlice::add(Operation *op) {
   for (Value operand : op->getOperands()) {
@@ -20,8 +26,8 @@ bool LoopSlice::add(Operation *op) {
       continue;
     }
     Operation *definition = operand.getDefiningOp();
-    if (!definition || !isPure(definition) ||
-        definition->getBlock() != loop.getBody() || !add(definition))
+    if (!definition || definition->getBlock() != loop.getBody() ||
+        !(isPure(definition) || isScalarInput(definition)) || !add(definition))
       return false;
     operations.insert(definition);
   }

@@ -13,14 +13,14 @@
 
 namespace fa {
 
-/// Pure operations of a loop's body that depend on its induction variable
-/// alone: they can be computed for another iteration as well.
+/// Operations of a loop's body that depend on its induction variable and on
+/// scalars of inputs alone: they can be computed for another iteration as well.
 class LoopSlice {
 public:
   explicit LoopSlice(mlir::scf::ForOp loop) : loop(loop) {}
 
   /// Adds what the operands of `op` are computed from. False: they depend on
-  /// what the loop carries or on memory.
+  /// what the loop carries or on memory that may be written.
   bool add(mlir::Operation *op);
 
   /// Values from outside of the loop that what was added needs.

@@ -237,3 +237,22 @@ std::optional<ViewOfArgument> fa::findViewOfArgument(Value view,
     return std::nullopt;
   return std::move(finder.found);
 }
+
+bool fa::readsInput(Operation *op) {
+  Value memory;
+  if (auto load = dyn_cast<LoadOp>(op))
+    memory = load.getSource();
+  else if (auto gather = dyn_cast<GatherOp>(op))
+    memory = gather.getSource();
+  else if (auto scalar = dyn_cast<memref::LoadOp>(op))
+    memory = scalar.getMemRef();
+  else
+    return false;
+  while (auto view = memory.getDefiningOp<memref::SubViewOp>())
+    memory = view.getSource();
+  auto argument = dyn_cast<BlockArgument>(memory);
+  auto kernel = argument
+                    ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp())
+                    : KernelOp();
+  return kernel && kernel.getAccess(argument.getArgNumber()) == Access::In;
+}

@@ -62,6 +62,9 @@ struct ViewOfArgument {
 std::optional<ViewOfArgument> findViewOfArgument(mlir::Value view,
                                                  std::string &reason);
 
+/// Whether `op` reads an argument that nothing writes while the kernel runs.
+bool readsInput(mlir::Operation *op);
+
 /// Whether `size` is that of dimension `dim` of the argument.
 bool isSizeOf(mlir::OpFoldResult size, mlir::BlockArgument argument,
               int64_t dim);

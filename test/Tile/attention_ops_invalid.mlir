@@ -280,3 +280,50 @@ func.func @scales_of_queries(%q: tensor<2x4x8x64xf16>, %k: tensor<2x2x8x64xf8E4M
   %o = tile.attention %q, %k, %k scale %c key_scales %s : tensor<2x4xf32> : tensor<2x4x8x64xf16>, tensor<2x2x8x64xf8E4M3FN>, tensor<2x2x8x64xf8E4M3FN> -> tensor<2x4x8x64xf16> score {} mask {}
   return
 }
+
+// -----
+
+func.func @lists_of_what(%q: tensor<1x4x384x64xf16>, %x: tensor<1x4x3x3xi32>, %y: tensor<1x4x3x2xi32>, %c: f32) {
+  // expected-error @+1 {{expects of tile.block_lists two captures and the sizes of a block, found 3 numbers}}
+  %o = tile.attention %q, %q, %q scale %c captures(%x, %y, %c : tensor<1x4x3x3xi32>, tensor<1x4x3x2xi32>, f32) {tile.block_lists = array<i64: 0, 1, 128>} : tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16> -> tensor<1x4x384x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @small_blocks(%q: tensor<1x4x384x64xf16>, %x: tensor<1x4x3x3xi32>, %y: tensor<1x4x3x2xi32>, %c: f32) {
+  // expected-error @+1 {{expects of tile.block_lists blocks of a multiple of 128, found 64}}
+  %o = tile.attention %q, %q, %q scale %c captures(%x, %y, %c : tensor<1x4x3x3xi32>, tensor<1x4x3x2xi32>, f32) {tile.block_lists = array<i64: 0, 1, 128, 64>} : tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16> -> tensor<1x4x384x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @no_such_capture(%q: tensor<1x4x384x64xf16>, %x: tensor<1x4x3x3xi32>, %y: tensor<1x4x3x2xi32>, %c: f32) {
+  // expected-error @+1 {{expects of tile.block_lists one of 3 captures, found number 3}}
+  %o = tile.attention %q, %q, %q scale %c captures(%x, %y, %c : tensor<1x4x3x3xi32>, tensor<1x4x3x2xi32>, f32) {tile.block_lists = array<i64: 0, 3, 128, 128>} : tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16> -> tensor<1x4x384x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @counts_that_are_a_number(%q: tensor<1x4x384x64xf16>, %x: tensor<1x4x3x3xi32>, %y: tensor<1x4x3x2xi32>, %c: f32) {
+  // expected-error @+1 {{expects of tile.block_lists captures of i32 of rank 4, found 'f32'}}
+  %o = tile.attention %q, %q, %q scale %c captures(%x, %y, %c : tensor<1x4x3x3xi32>, tensor<1x4x3x2xi32>, f32) {tile.block_lists = array<i64: 0, 2, 128, 128>} : tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16> -> tensor<1x4x384x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @three_counts(%q: tensor<1x4x384x64xf16>, %x: tensor<1x4x3x3xi32>, %y: tensor<1x4x3x3xi32>, %c: f32) {
+  // expected-error @+1 {{expects of tile.block_lists two counts of each block of queries, found 'tensor<1x4x3x3xi32>'}}
+  %o = tile.attention %q, %q, %q scale %c captures(%x, %y, %c : tensor<1x4x3x3xi32>, tensor<1x4x3x3xi32>, f32) {tile.block_lists = array<i64: 0, 1, 128, 128>} : tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16> -> tensor<1x4x384x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expects 'tile.block_lists' on tile.attention, tile.online_attention, found it here}}
+func.func @lists_of_a_function() attributes {tile.block_lists = array<i64: 0, 1, 128, 128>} {
+  return
+}

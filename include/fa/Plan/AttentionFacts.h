@@ -78,6 +78,10 @@ struct AttentionFacts {
   /// programs a launch has, so that results do not depend on the batch.
   int64_t splitKeys = 0;
 
+  /// Above 0: tiles are those of listed blocks of so many queries and keys.
+  int64_t blockQueries = 0, blockKeys = 0;
+
+  bool hasBlockLists() const { return blockQueries > 0; }
   int64_t bytes() const { return element == F32 ? 4 : 2; }
   int64_t keyBytes() const { return hasNarrowKeys ? 1 : bytes(); }
 };

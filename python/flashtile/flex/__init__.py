@@ -20,7 +20,7 @@ from .._library import Error
 from .._plan import Launch
 from .._structs import F32
 from .._tensor import NAMES, address, empty_like, facts, tensor
-from ._blocks import Blocks, kinds_of
+from ._blocks import Blocks, Lists, Tables, tables_of
 from ._expr import Expressions
 from ._gradients import Attention, differentiate
 from ._keys import key_of
@@ -50,9 +50,10 @@ def _plan(target, text):
 class _Call:
     """What all calls with equal mods, types and head dims have in common."""
 
-    def __init__(self, score_mod, mask_mod, blocks_shape, block_size, tensors, device, dtype, dims, has_lse):
+    def __init__(self, score_mod, mask_mod, blocks_shape, has_lists, block_size, tensors, device, dtype, dims, has_lse):
         build = Expressions()
         self.blocks = Blocks(blocks_shape, block_size, build) if blocks_shape else None
+        self.lists = Lists(block_size) if has_lists else None
         # Without a key, tensors are those of the trace.
         captured = tensors or (None, None)
         self.score = Mod(score_mod, True, device, build, captured[0]) if score_mod else None
@@ -63,21 +64,22 @@ class _Call:
         if self.blocks:
             partial = build.both(self.blocks.partial, mask) if mask else self.blocks.partial
             mask = build.either(self.blocks.full, partial)
-        self.program = Program(build, score, mask, dtype, *dims, has_lse)
+        self.program = Program(build, score, mask, self.lists, dtype, *dims, has_lse)
         self.tables = self.program.tables()
         for mod in filter(None, (self.score, self.mask)):
             mod.keep(self.tables)
         self.launches, self.gradients = {}, {}
 
-    def values(self, score_tensors, mask_tensors, kinds, sizes, device, learned):
+    def values(self, score_tensors, mask_tensors, blocks, sizes, device, learned):
         """The tensor of this call for each table; if `learned`, with the graph of
         its derivative."""
         results = {}
         own = (lambda x: x) if learned else _plain
         with torch.set_grad_enabled(learned):
-            for mod, given in ((self.score, score_tensors), (self.mask, mask_tensors), (self.blocks, [kinds])):
+            given = score_tensors, mask_tensors, [blocks.kinds], blocks.lists
+            for mod, tensors in zip((self.score, self.mask, self.blocks, self.lists), given):
                 if mod and any(table.mod is mod for table in self.tables):
-                    results[mod] = mod.evaluate(given, sizes, device)
+                    results[mod] = mod.evaluate(tensors, sizes, device)
             return {table: stored(own(results[table.mod][table.step]), device) for table in self.tables}
 
 
@@ -133,18 +135,19 @@ def _wants_gradient(tensors):
     return torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
 
 
-def _find(score_mod, mask_mod, kinds, block_size, query, value, has_lse):
+def _find(score_mod, mask_mod, blocks, block_size, query, value, has_lse):
     """The call, and the tensors of this one that score_mod and mask_mod capture."""
     dims = query.shape[3], value.shape[3]
-    rest = None if kinds is None else tuple(kinds.shape), block_size, query.device, query.dtype, dims, has_lse
+    shape = None if blocks.kinds is None else tuple(blocks.kinds.shape)
+    rest = shape, blocks.lists is not None, block_size, query.device, query.dtype, dims, has_lse
     score_key, score_tensors = key_of(score_mod)
     mask_key, mask_tensors = key_of(mask_mod)
     key = (score_key, mask_key, rest) if score_key and mask_key else None
     call = _known.get(key)
     if call is None:
         tensors = (score_tensors, mask_tensors) if key else None
-        blocks_shape, block_size, device, dtype, dims, has_lse = rest
-        call = _Call(score_mod, mask_mod, blocks_shape, block_size, tensors, device, dtype, dims, has_lse)
+        blocks_shape, has_lists, block_size, *rest = rest
+        call = _Call(score_mod, mask_mod, blocks_shape, has_lists, block_size, tensors, *rest)
         if key and call.is_kept:
             if len(_known) >= _MOST:
                 _known.clear()
@@ -176,25 +179,25 @@ def _launch(call, scale, arrays, numbers, shape, has_lse):
 
 def _attend(query, key, value, score_mod, block_mask, scale, enable_gqa, has_lse):
     _check(query, key, value, block_mask, enable_gqa)
-    kinds, block_size, mask_mod = None, None, block_mask
+    blocks, block_size, mask_mod = Tables(None, None), None, block_mask
     if isinstance(block_mask, _torchs.BlockMask):
         mask_mod = block_mask.mask_mod
         if block_mask.BLOCK_SIZE[0] != _torchs._LARGE_SPARSE_BLOCK_SIZE:
-            kinds, block_size = kinds_of(block_mask), block_mask.BLOCK_SIZE
+            blocks, block_size = tables_of(block_mask), block_mask.BLOCK_SIZE
     if mask_mod is _torchs.noop_mask:
         mask_mod = None
     (b, h, i, d), j = query.shape, key.shape[2]
     if key.shape[0] != b and key.shape[0] == 1:
         key, value = (x.expand(b, -1, -1, -1) for x in (key, value))
     trained = _wants_gradient([query, key, value])
-    call, score_tensors, mask_tensors = _find(score_mod, mask_mod, kinds, block_size, query, value, has_lse or trained)
+    call, score_tensors, mask_tensors = _find(score_mod, mask_mod, blocks, block_size, query, value, has_lse or trained)
     learned = _wants_gradient([*score_tensors, *mask_tensors])
     if learned and not trained and not has_lse:
-        call, score_tensors, mask_tensors = _find(score_mod, mask_mod, kinds, block_size, query, value, True)
+        call, score_tensors, mask_tensors = _find(score_mod, mask_mod, blocks, block_size, query, value, True)
     trained = trained or learned
     has_lse = has_lse or trained
     sizes = {"b": b, "h": h, "i": i, "j": j}
-    values = call.values(score_tensors, mask_tensors, kinds, sizes, query.device, learned)
+    values = call.values(score_tensors, mask_tensors, blocks, sizes, query.device, learned)
     captures, numbers = call.program.arguments(values, sizes)
     _check_learned(captures, call.program.patterns())
     if getattr(scale, "requires_grad", False) and torch.is_grad_enabled():

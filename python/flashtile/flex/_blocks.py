@@ -4,8 +4,11 @@
 A block that is listed as partial is seen where mask_mod says so, a full one
 whole, and one that is not listed nowhere. create_block_mask lists what its
 mask_mod says; from_kv_blocks may list less, as top-k selections of blocks do.
+What is listed is also what a kernel walks, where the mask itself is no list of
+intervals of keys.
 """
 
+import typing
 import weakref
 
 import torch
@@ -15,7 +18,11 @@ from ._keys import key_of
 from ._translate import Table
 
 ABSENT, PARTIAL, FULL = 0, 1, 2
-_MOST_CHECKED = 1 << 24  # elements of a mask; a second or less
+# Elements of a mask that is looked at, at a time and in all: on a CPU, a second or
+# less, and on a card.
+_CHUNK = 1 << 24
+_MOST_CHECKED = {"cpu": _CHUNK, "cuda": 1 << 30}
+_MULTIPLE = 128  # of the sizes of blocks that kernels walk
 
 _known = weakref.WeakKeyDictionary()
 
@@ -40,6 +47,24 @@ class Blocks:
         return tensors
 
 
+class Lists:
+    """Which blocks of keys are walked, as two tables that no region reads:
+    tile.block_lists of docs/generated/attributes.md. block_size: of queries and
+    keys."""
+
+    def __init__(self, block_size):
+        self.reads_values = False
+        self.block_size = block_size
+        self.tables = [Table(self, step, torch.int32, (-1,) * 4) for step in range(2)]
+
+    def evaluate(self, tensors, sizes, device):
+        def of_each(x):
+            b, h = (sizes[letter] if size == 1 else -1 for letter, size in zip("bh", x.shape))
+            return x.expand(b, h, -1, -1)
+
+        return [of_each(x) for x in tensors]
+
+
 def _listed(kinds, counts, indices, kind):
     """Writes `kind` where `indices`, of which the first `counts` are valid, say."""
     number = torch.arange(indices.shape[-1], device=indices.device)
@@ -61,19 +86,42 @@ def _kinds(mask):
     return kinds[..., :columns].contiguous()
 
 
+def _chunks(mask, b, h, q, k, rows):
+    """(first row, what is seen of some rows of all batches and heads, bool), which
+    are whole blocks of `rows`."""
+    most = max(_CHUNK // (b * h * k) // rows, 1) * rows
+    for first in range(0, q, most):
+        at = lambda b, h, i, j, first=first: mask.mask_mod(b, h, i + first, j)
+        yield first, create_mask(at, b, h, min(most, q - first), k, mask.kv_num_blocks.device)
+
+
 def _is_implied(mask, kinds):
     """Whether mask_mod alone says all that the tables do."""
     if mask.mask_mod is noop_mask:
         return bool((kinds != ABSENT).all())
     (b, h, _, _), (q, k), (rows, columns) = kinds.shape, mask.seq_lengths, mask.BLOCK_SIZE
-    if b * h * q * k > _MOST_CHECKED:
+    if b * h * q * k > _MOST_CHECKED.get(kinds.device.type, 0) or b * h * rows * k > 4 * _CHUNK:
         return False
-    seen = create_mask(mask.mask_mod, b, h, q, k, kinds.device)
-    padding = (0, -k % columns, 0, -q % rows)
     blocks = lambda x: x.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows))
-    some = blocks(torch.nn.functional.pad(seen, padding)).any(-1).any(-2)
-    every = blocks(torch.nn.functional.pad(seen, padding, value=True)).all(-1).all(-2)
-    return bool(((kinds != ABSENT) | ~some).all() and ((kinds != FULL) | every).all())
+    for first, seen in _chunks(mask, b, h, q, k, rows):
+        padding = (0, -k % columns, 0, -seen.shape[-2] % rows)
+        some = blocks(torch.nn.functional.pad(seen, padding)).any(-1).any(-2)
+        every = blocks(torch.nn.functional.pad(seen, padding, value=True)).all(-1).all(-2)
+        kind = kinds.narrow(2, first // rows, some.shape[2])
+        if not bool((((kind != ABSENT) | ~some) & ((kind != FULL) | every)).all()):
+            return False
+    return True
+
+
+def _lists(mask, kinds):
+    """(blocks, counts) of tile.block_lists, int32; None where kernels do not walk
+    blocks like these."""
+    if any(size % block or block % _MULTIPLE for size, block in zip(mask.seq_lengths, mask.BLOCK_SIZE)):
+        return None
+    if not kinds.shape[-1]:
+        return None
+    counts = torch.stack([(kinds == FULL).sum(-1), (kinds != ABSENT).sum(-1)], -1)
+    return torch.argsort(kinds, dim=-1, descending=True, stable=True).int(), counts.int()
 
 
 def _state(mask):
@@ -90,14 +138,27 @@ def _is_same(state, other):
     return state[0] == other[0] and all(x is y for x, y in zip(state[1], other[1]))
 
 
-def kinds_of(mask):
-    """The kinds of a BlockMask's blocks, or None where its mask_mod says the same
-    by itself. Looked at once, and again when something of it has changed."""
+class Tables(typing.NamedTuple):
+    """What tables say. kinds: of the blocks, or None where mask_mod says the same by
+    itself. lists: (blocks, counts) of what is walked, or None."""
+
+    kinds: typing.Optional[torch.Tensor]
+    lists: typing.Optional[tuple]
+
+
+def _tables(mask):
+    kinds = _kinds(mask)
+    return Tables(None if _is_implied(mask, kinds) else kinds, _lists(mask, kinds))
+
+
+def tables_of(mask):
+    """The Tables of a BlockMask. Looked at once, and again when something of it has
+    changed."""
     state = _state(mask)
     if state is None:
-        return _kinds(mask)
+        kinds = _kinds(mask)
+        return Tables(kinds, _lists(mask, kinds))
     known = _known.get(mask)
     if known is None or not _is_same(known[0], state):
-        kinds = _kinds(mask)
-        known = _known[mask] = state, None if _is_implied(mask, kinds) else kinds
+        known = _known[mask] = state, _tables(mask)
     return known[1]

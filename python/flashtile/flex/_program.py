@@ -23,10 +23,13 @@ class _Captures:
         self.tensors, self.sizes = [], []
 
     def element(self, table, place):
-        key = table, tuple(x.coordinate for x in place)
-        if key not in self.tensors:
-            self.tensors.append(key)
-        return f"%t{self.tensors.index(key)}", self.type(table)
+        return f"%t{self.number(table, tuple(x.coordinate for x in place))}", self.type(table)
+
+    def number(self, table, pattern):
+        """Which of the tensors it is."""
+        if (table, pattern) not in self.tensors:
+            self.tensors.append((table, pattern))
+        return self.tensors.index((table, pattern))
 
     def size(self, table, dim):
         if (table, dim) not in self.sizes:
@@ -44,10 +47,11 @@ class _Captures:
 
 
 class Program:
-    """score and mask: expressions, or None. text: the program; its arguments are
-    q, k, v, what `arguments` gives, the scale and the outputs."""
+    """score and mask: expressions, or None. lists: of blocks of keys, or None.
+    text: the program; its arguments are q, k, v, what `arguments` gives, the scale
+    and the outputs."""
 
-    def __init__(self, build, score, mask, dtype, head_dim, head_dim_v, has_lse):
+    def __init__(self, build, score, mask, lists, dtype, head_dim, head_dim_v, has_lse):
         keep, score = split_mask(build, score) if score else (None, None)
         if keep:
             mask = build.both(mask, keep) if mask else keep
@@ -57,6 +61,11 @@ class Program:
             self._region(score and build.convert(score, "f32"), "f32", ["%s: f32"], captures),
             self._region(None if is_whole else mask, "i1", [], captures),
         ]
+        attributes = ""
+        if lists and not is_whole:
+            numbers = [captures.number(table, ("b", "h", None, None)) for table in lists.tables]
+            numbers = ", ".join(map(str, (*numbers, *lists.block_size)))
+            attributes = f" {{tile.block_lists = array<i64: {numbers}>}}"
         element = _TYPES[dtype]
         rows = f"tensor<?x?x?x{head_dim}x{element}>"
         values = f"tensor<?x?x?x{head_dim_v}x{element}>"
@@ -72,6 +81,7 @@ class Program:
                 f"func.func @flex_attention({', '.join(header)}) -> {results} {{",
                 f"  %o{', %lse' if has_lse else ''} = tile.attention %q, %k, %v scale %scale"
                 + (f" captures({names} : {types})" if own else "")
+                + attributes
                 + f" : {rows}, {rows}, {values} -> {values}{f' lse {lse}' if has_lse else ''}",
                 "  score {",
                 *self._closed(regions[0], own),

@@ -64,6 +64,7 @@ class Rows:
         # (letters, depth) of each node: 0 without a read, 1 with one at coordinates
         # alone, 2 with one at what is computed.
         self._facts, self._steps, self._vectors = {}, {}, {}
+        self._parts = {}  # the same of vectors, rows of a table, of which one element is taken
 
     def add_coordinate(self, node, letter):
         self._facts[node] = frozenset(letter), 0
@@ -72,26 +73,49 @@ class Rows:
     def add(self, node, inputs, values):
         """Notes what `node` depends on, if it is such a thing."""
         shown = node.meta.get("val")
-        if not isinstance(shown, torch.Tensor) or shown.dim():
+        if not isinstance(shown, torch.Tensor):
             return
-        is_read = node.target is aten.index.Tensor
-        if is_read:
-            table, indices = node.args
-            is_whole = values[table].table and len(indices) == len(values[table].shape) and None not in indices
-            if not is_whole:
-                return
-            inputs = indices
-        elif not _is_elementwise(node.target):
+        if self._element_of_part(node, values):
+            facts = self._parts[node.args[0]]
+        elif node.target is aten.index.Tensor:
+            facts = self._facts_of_read(node, values)
+        elif _is_elementwise(node.target) and not shown.dim():
+            facts = self._facts_of_inputs(inputs, values)
+        else:
             return
+        if facts:
+            (self._parts if shown.dim() else self._facts)[node] = facts
+
+    def _element_of_part(self, node, values):
+        """(dimension from the end, number) of what a `node` takes of a part, or None."""
+        if not node.args or node.args[0] not in self._parts:
+            return None
+        dims = node.args[0].meta["val"].dim()
+        if node.target is aten.select.int:
+            _, d, number = node.args
+            return d % dims - dims, number
+        if node.target is aten.index.Tensor and len(node.args[1]) == 1:
+            index = values[node.args[1][0]]
+            number = index.at(()).value if index.shape == () else None
+            return None if number is None else (-dims, number)
+        return None
+
+    def _facts_of_inputs(self, inputs, values):
         varying = [n for n in inputs if not values[n].table]
         if any(n not in self._facts for n in varying) or any(values[n].shape for n in inputs):
-            return
+            return None
         letters = frozenset().union(*(self._facts[n][0] for n in varying))
-        if letters and (letters <= _QUERIES or letters <= _KEYS):
-            depth = max(self._facts[n][1] for n in varying)
-            if is_read:
-                depth = 2 if depth or any(n.op != "placeholder" for n in varying) else 1
-            self._facts[node] = letters, depth
+        if not letters or not (letters <= _QUERIES or letters <= _KEYS):
+            return None
+        return letters, max(self._facts[n][1] for n in varying)
+
+    def _facts_of_read(self, node, values):
+        table, indices = node.args
+        facts = self._facts_of_inputs(indices, values) if values[table].table and None not in indices else None
+        if not facts:
+            return None
+        is_computed = facts[1] or any(n.op != "placeholder" for n in indices if not values[n].table)
+        return facts[0], 2 if is_computed else 1
 
     def replace(self, node, inputs, values):
         """Makes those of the inputs that `node`, which is none, takes into tables."""
@@ -132,7 +156,8 @@ class Rows:
     @staticmethod
     def _is_vector(node):
         """Whether it is a tensor of one dimension, read at one coordinate."""
-        return node.target is aten.index.Tensor and [n and n.op for n in node.args[1]] == ["placeholder"]
+        is_read = node.target is aten.index.Tensor and not node.meta["val"].dim()
+        return is_read and [n and n.op for n in node.args[1]] == ["placeholder"]
 
     def _read_at(self, node, step, dtype):
         """What `step` computed, at the coordinates of `node`."""
@@ -152,6 +177,8 @@ class Rows:
         if values[node].table:  # a number; with a dimension, as what it meets has
             return self._add_step(torch.Tensor.reshape, (values[node].table, 1), {})
         step = lambda n: self._step(n, values)
+        if element := self._element_of_part(node, values):  # behind the coordinates' dimensions
+            return self._add_step(aten.select.int, (step(node.args[0]), *element), {})
         if node.target is aten.index.Tensor:
             table, indices = node.args
             if self._is_vector(node):

@@ -355,10 +355,10 @@ assert torch.equal(whole(q), plain)
 for heads in (1, H):
     mask = create_block_mask(causal, None, heads, S, S, device="cpu", BLOCK_SIZE=16)
     assert torch.equal(call(None, mask), plain)
-assert flex.kinds_of(mask) is None  # mask_mod says it all
+assert flex.tables_of(mask).kinds is None  # mask_mod says it all
 with torch.inference_mode():  # whose tensors have no versions: its tables are always read
     unknown = create_block_mask(causal, None, None, S, S, device="cpu", BLOCK_SIZE=16)
-    assert flex.kinds_of(unknown) is not None
+    assert flex.tables_of(unknown).kinds is not None
     check("inference", None, causal, unknown, twin=(None, None))
 for sq, sk in ((0, S), (S, 0)):
     assert flex_attention(*inputs(sq=sq, sk=sk), None, same, enable_gqa=True).eq(0).all()

@@ -15,10 +15,24 @@ import sys
 import numpy as np
 import torch
 from flex_check import everywhere
+from torch.nn.attention.flex_attention import create_block_mask
 
 from flashtile import flex
 
 D, S, H = 64, 512, 2
+# Masks that are run by a BlockMask, too: intervals of keys are not all of them, but for
+# the first.
+BY_BLOCKS = (
+    "causal",
+    "by head",
+    "gym: block diffusion",
+    "gym: documents",
+    "gym: flamingo",
+    "gym: global and window",
+    "gym: jetspec training",
+    "gym: tiled natten",
+    "gym: sta 2d",
+)
 ELEMENTS_OF_MMA = 16 * 8 * 16
 torch.manual_seed(0)
 
@@ -68,12 +82,15 @@ def masks():
     }
 
 
-def run(mask, folder):
-    """(products, rows and keys of a tile) of one launch, in which all is right."""
+def run(mask, folder, block_mask=None):
+    """fa-run's report of one launch, in which all is right, by intervals of the mask or
+    by the blocks that a BlockMask lists."""
     q, k, v = (torch.empty(1, H, S, D, dtype=torch.float16) for _ in range(3))
-    call, _, tensors = flex._find(None, mask, None, None, q, v, False)
+    blocks = flex.tables_of(block_mask) if block_mask else flex.Tables(None, None)
+    size = block_mask and block_mask.BLOCK_SIZE
+    call, _, tensors = flex._find(None, mask, blocks, size, q, v, False)
     sizes = {"b": 1, "h": H, "i": S, "j": S}
-    values = call.values([], tensors, None, sizes, q.device, False)
+    values = call.values([], tensors, blocks, sizes, q.device, False)
     captures, numbers = call.program.arguments(values, sizes)
     program, result = (os.path.join(folder, name) for name in ("program.mlir", "result.json"))
     with open(program, "w", encoding="utf-8") as file:
@@ -96,10 +113,13 @@ def tiles(found):
     return found["counters"]["mma_m16n8k16"] / products, rows, keys
 
 
+def seen_by(mask):
+    return everywhere(mask, (1, H, S, S)).expand(1, H, S, S)[0]
+
+
 def needed(mask, rows, keys):
-    seen = everywhere(mask, (1, H, S, S)).expand(1, H, S, S)
     count = 0
-    for block in seen[0].unflatten(1, (S // rows, rows)).any(2).flatten(0, 1):
+    for block in seen_by(mask).unflatten(1, (S // rows, rows)).any(2).flatten(0, 1):
         places = block.nonzero().flatten()
         while len(places):  # a tile begins at the first key that is not yet in one
             count += 1
@@ -107,7 +127,19 @@ def needed(mask, rows, keys):
     return count
 
 
+def blocks_needed(mask, rows, keys):
+    """Tiles of the blocks of 128 x 128 in which an element is seen."""
+    blocks = seen_by(mask).unflatten(1, (S // 128, 128)).unflatten(3, (S // 128, 128))
+    return blocks.any(4).any(2).sum().item() * (128 // rows) * (128 // keys)
+
+
 for name, mask in masks().items():
-    found = run(mask, sys.argv[1])
-    walked, rows, keys = tiles(found)
-    print(f"{name}: {walked:g} of {H * (S // rows) * (S // keys)} walked, {needed(mask, rows, keys)} needed")
+    walked, rows, keys = tiles(run(mask, sys.argv[1]))
+    every = H * (S // rows) * (S // keys)
+    print(f"{name}: {walked:g} of {every} walked, {needed(mask, rows, keys)} needed", flush=True)
+    if name not in BY_BLOCKS:
+        continue
+    block_mask = create_block_mask(mask, 1, H, S, S, device="cpu")
+    walked, rows, keys = tiles(run(mask, sys.argv[1], block_mask))
+    every = H * (S // rows) * (S // keys)
+    print(f"{name}, listed: {walked:g} of {every} walked, {blocks_needed(mask, rows, keys)} needed")

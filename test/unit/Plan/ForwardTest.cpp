@@ -236,6 +236,25 @@ TEST(Forward, HasNoPartsOfWideProbabilities) {
   EXPECT_FALSE(hasParts());
 }
 
+/// Tiles are parts of listed blocks, and no kernel has rows of several heads or
+/// splits of the keys.
+TEST(Forward, TilesAreThoseOfListedBlocks) {
+  AttentionFacts listed = ofHalves(64);
+  listed.mask = MaskFacts();
+  listed.mask.isComplete = listed.mask.hasLengthsAlone = false;
+  listed.mask.hasLowerBound = listed.mask.readsRows = true;
+  listed.blockQueries = listed.blockKeys = 128;
+  EXPECT_EQ(planOf(listed, "sm_90a"),
+            "attention_roles_fetched 128x128 attention_roles_few 64x128 "
+            "attention_roles_dynamic 128x128 attention_roles 128x128 "
+            "attention 128x64 attention_strided 64x64");
+  EXPECT_EQ(planOf(listed, "cpu-512x32-tiles"),
+            "attention 128x128 attention_strided 128x64");
+  listed.blockQueries = 384;
+  EXPECT_EQ(planOf(listed, "sm_80"),
+            "attention 128x64 attention_strided 64x64");
+}
+
 TEST(Forward, SpecializesWarpsForManyQueriesOfNarrowKeys) {
   auto rolesOf = [](int64_t dim, bool hasNarrowQueries) {
     AttentionFacts facts = ofHalves(dim);

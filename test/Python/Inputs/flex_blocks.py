@@ -1,0 +1,125 @@
+"""BlockMasks whose blocks are walked as they are listed: values and gradients beside
+float64, tables that change, and lists that leave out a block, which is to be seen."""
+
+import torch
+from flex_check import check, everywhere, inputs, unfused, wrong
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask
+
+import flashtile.flex as flex
+from flashtile import flex_attention
+
+torch.manual_seed(0)
+B, H, S, T, SIZE = 2, 4, 384, 640, 128
+sizes = dict(b=B, hq=H, sq=S, sk=T)
+
+# ===--- Masks whose tables say no more than they ---===
+
+seen = torch.rand(B, H, S // SIZE, T // SIZE) > 0.5
+seen[0, 0, 0] = False  # queries that see nothing
+
+
+def scattered(b, h, q, k):
+    """Blocks that are seen whole, and a strip of others."""
+    return seen[b, h, q // SIZE, k // SIZE] | ((q + 3 * k) % 1024 < 9)
+
+
+def strips(b, h, q, k):
+    return (q // 64 + k // 64 + h) % 3 == 0
+
+
+def learned(s, b, h, q, k):
+    return s * torch.sigmoid(s) - (q - k).abs() / (8 + h)
+
+
+for name, mask in (("scattered", scattered), ("strips", strips)):
+    blocks = create_block_mask(mask, B, H, S, T, device="cpu")
+    assert flex.tables_of(blocks).kinds is None
+    for type in (torch.float32, torch.float16):
+        check(name, None, mask, blocks, twin=(None, None), type=type, **sizes)
+        check(name, learned, mask, blocks, twin=(None, mask), type=type, **sizes)
+# Blocks of 256 x 128, of all batches and heads.
+wide = lambda b, h, q, k: (q // 64 + k // 64) % 3 == 0
+check(
+    "wide",
+    None,
+    wide,
+    create_block_mask(wide, None, None, 512, T, device="cpu", BLOCK_SIZE=(256, 128)),
+    b=B,
+    hq=H,
+    sq=512,
+    sk=T,
+)
+# Sizes that kernels do not walk: the mask alone.
+small = create_block_mask(wide, None, None, S, T, device="cpu", BLOCK_SIZE=64)
+odd = create_block_mask(wide, None, None, S - 1, T, device="cpu")
+assert flex.tables_of(small).lists is None and flex.tables_of(odd).lists is None
+check("small", None, wide, small, **sizes)
+check("odd", None, wide, odd, b=B, hq=H, sq=S - 1, sk=T)
+
+# What is listed is what is walked: without the first block of each list outputs differ.
+blocks = create_block_mask(scattered, B, H, S, T, device="cpu")
+listed = flex.tables_of(blocks).lists
+q, k, v = inputs(**sizes)
+found = flex_attention(q, k, v, None, blocks, enable_gqa=True, return_lse=True)
+assert wrong(found, q, k, v, None, scattered) is None
+listed[0].copy_(listed[0].roll(-1, -1))
+found = flex_attention(q, k, v, None, blocks, enable_gqa=True, return_lse=True)
+assert wrong(found, q, k, v, None, scattered) is not None
+
+# ===--- Tables that say less than mask_mod ---===
+
+# The blocks that are best for each block of queries, as sparse attention chooses them.
+most = 2
+chosen = torch.rand(B, H, S // SIZE, T // SIZE).topk(most).indices.int()
+counts = torch.full((B, H, S // SIZE), most, dtype=torch.int32)
+room = torch.zeros(B, H, S // SIZE, T // SIZE, dtype=torch.int32)
+room[..., :most] = chosen
+parity = lambda b, h, q, k: (q + k) % 2 == 0
+
+
+def is_chosen(indices):
+    return lambda b, h, q, k: (indices[b, h, q // SIZE] == (k // SIZE).unsqueeze(-1)).any(-1)
+
+
+def both(x, y):
+    return lambda *place: x(*place) & y(*place)
+
+
+lengths = dict(seq_lengths=(S, T))
+best = BlockMask.from_kv_blocks(counts, room, mask_mod=parity, **lengths)
+check("chosen", None, both(is_chosen(chosen), parity), best, twin=(None, parity), **sizes)
+# Full ones alone, which another table may replace.
+none = torch.zeros_like(counts)
+full = BlockMask.from_kv_blocks(none, room.clone(), counts, room, mask_mod=parity, **lengths)
+check("chosen whole", None, is_chosen(chosen), full, twin=(None, None), **sizes)
+other = (chosen + 1) % (T // SIZE)
+room[..., :most] = other
+check("chosen anew", None, is_chosen(other), full, twin=(None, is_chosen(chosen)), **sizes)
+
+# ===--- Gradients ---===
+
+q, k, v = (x.requires_grad_() for x in inputs(**sizes))
+dout = torch.randn(B, H, S, 16)
+
+
+def gradients(function, arrays):
+    out = function(*arrays)
+    return torch.autograd.grad(out, arrays, dout.to(out.dtype))
+
+
+def reference(q, k, v):
+    keep = everywhere(strips, (B, H, S, T))
+    return unfused(q, k, v, None, keep, q.shape[3] ** -0.5, q.dtype)[0]
+
+
+def largest(found, expected):
+    return max((abs(x - y).max() / abs(y).max()).item() for x, y in zip(found, expected))
+
+
+strips_of = create_block_mask(strips, B, H, S, T, device="cpu")
+ours = lambda mask: lambda q, k, v: flex_attention(q, k, v, None, mask, enable_gqa=True)
+expected = gradients(reference, [x.detach().double().requires_grad_() for x in (q, k, v)])
+single = largest(gradients(reference, (q, k, v)), expected)
+assert largest(gradients(ours(strips_of), (q, k, v)), expected) <= 2 * single + 1e-6
+assert largest(gradients(ours(None), (q, k, v)), expected) > 1e-2
+print("right")
