@@ -75,6 +75,7 @@ def listed_problems():
     try:
         import attn_gym.masks as gym
         from attn_gym.masks.sta import generate_sta_mask_mod_2d, generate_sta_mask_mod_3d
+        from attn_gym.masks.svg import generate_spatial_head_mask_mod, generate_temporal_head_mask_mod
     except ImportError:
         return found
     images = torch.tensor([[0, 900], [900, 1800], [1800, 2500], [2500, S]], dtype=torch.int32, device="cuda")
@@ -85,6 +86,9 @@ def listed_problems():
         "gym: jetspec training": gym.generate_jetspec_training_mask_mod(S // 4, 64),
         "gym: natten": gym.generate_natten(64, 64, 13, 13),
         "gym: tiled natten": gym.generate_tiled_natten(64, 64, 13, 13, 8, 8),
+        "gym: morton natten": gym.generate_morton_natten(64, 64, 13, 13),
+        "gym: svg, spatial": generate_spatial_head_mask_mod(256, 15, 256),
+        "gym: svg, temporal": generate_temporal_head_mask_mod(256, 15, 256),
         "gym: sta 2d": generate_sta_mask_mod_2d((64, 64), (24, 24), (8, 8)),
         "gym: sta 3d": generate_sta_mask_mod_3d((16, 16, 16), (8, 8, 8), (4, 4, 4)),
     }

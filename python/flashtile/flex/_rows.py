@@ -177,8 +177,13 @@ class Rows:
         if values[node].table:  # a number; with a dimension, as what it meets has
             return self._add_step(torch.Tensor.reshape, (values[node].table, 1), {})
         step = lambda n: self._step(n, values)
-        if element := self._element_of_part(node, values):  # behind the coordinates' dimensions
-            return self._add_step(aten.select.int, (step(node.args[0]), *element), {})
+        if element := self._element_of_part(node, values):
+            part = node.args[0]
+            if part.target is aten.index.Tensor and values[part.args[0]].table:  # of the table, which is less to read
+                table, indices = part.args
+                column = self._add_step(aten.select.int, (values[table].table, *element), {})
+                return self._add_step(aten.index.Tensor, (column, [step(n) for n in indices]), {})
+            return self._add_step(aten.select.int, (step(part), *element), {})
         if node.target is aten.index.Tensor:
             table, indices = node.args
             if self._is_vector(node):
