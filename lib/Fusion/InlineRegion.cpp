@@ -6,6 +6,7 @@
 
 #include "InlineRegion.h"
 #include "ElementReads.h"
+#include "NarrowIndices.h"
 
 #include "Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,10 +27,11 @@ public:
 
   Value run(Region &region, ArrayRef<RegionValue> arguments, Value wanted) {
     Block &block = region.front();
+    NarrowIndices indices(region);
     for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
       values[argument] = value;
     for (Operation &op : block.without_terminator())
-      inlineOp(op);
+      inlineOp(op, indices);
     return asTile(wanted ? wanted : block.getTerminator()->getOperand(0));
   }
 
@@ -69,7 +71,7 @@ private:
     llvm_unreachable("a captured tensor is only read by tensor.extract");
   }
 
-  void inlineOp(Operation &op) {
+  void inlineOp(Operation &op, const NarrowIndices &indices) {
     if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
       values[extract.getResult()] =
           asDeclared(inlineExtract(extract), extract.getType());
@@ -80,6 +82,8 @@ private:
     });
     if (!uniform && isOfRows(op))
       return inlineForRows(op);
+    if (!uniform && isCheaperNarrow(op) && indices.isSame(op))
+      return inlineNarrow(op);
     SmallVector<Value> operands;
     for (Value operand : op.getOperands())
       operands.push_back(uniform ? values.lookup(operand).value
@@ -117,6 +121,65 @@ private:
                          operands.front().getType(), op.getAttrs());
     values[op.getResult(0)] = {RegionValue::Vector,
                                b.create(state)->getResult(0)};
+  }
+
+  //===--- 32 bits ---===//
+
+  /// Whether `op` computes with indices, each for an element, otherwise than by
+  /// sums of coordinates, which comparisons of columns take apart.
+  bool isCheaperNarrow(Operation &op) {
+    bool hasNarrow = llvm::any_of(op.getOperands(),
+                                  [&](Value x) { return narrow.contains(x); });
+    if (isa<arith::AddIOp, arith::SubIOp, arith::CmpIOp, arith::SelectOp>(op))
+      return hasNarrow;
+    return op.getNumResults() == 1 && op.getResult(0).getType().isIndex();
+  }
+
+  void inlineNarrow(Operation &op) {
+    SmallVector<Value> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(operand.getType().isIndex() ? asNarrowTile(operand)
+                                                     : asTile(operand));
+    Value result = op.getResult(0);
+    bool isIndex = result.getType().isIndex();
+    Type type = tileType(isIndex ? Type(b.getI32Type()) : result.getType());
+    OperationState state(op.getLoc(), op.getName(), operands, TypeRange(type),
+                         op.getAttrs());
+    Value created = b.create(state)->getResult(0);
+    if (isIndex) {
+      narrow[result] = created;
+      created =
+          arith::IndexCastOp::create(b, tileType(b.getIndexType()), created);
+    }
+    values[result] = {RegionValue::Tile, created};
+  }
+
+  /// An index as a tile of i32, which holds it.
+  Value asNarrowTile(Value regionValue) {
+    if (Value known = narrow.lookup(regionValue))
+      return known;
+    RegionValue x = values.lookup(regionValue);
+    Type word = b.getI32Type();
+    auto cast = [&](Value value) -> Value {
+      Type type = word;
+      if (auto tile = dyn_cast<RankedTensorType>(value.getType()))
+        type = tile.clone(word);
+      return b.createOrFold<arith::IndexCastOp>(type, value);
+    };
+    switch (x.kind) {
+    case RegionValue::Row:
+    case RegionValue::Column: {
+      Value iota = tile::IotaOp::create(
+          b, tileType(word), x.kind == RegionValue::Row ? 0 : 1, ValueRange{});
+      return arith::AddIOp::create(b, iota, broadcast(cast(x.value)));
+    }
+    case RegionValue::Vector:
+      return broadcast(expand(cast(x.value), 1));
+    case RegionValue::Uniform:
+      return broadcast(cast(x.value));
+    default:
+      return cast(x.value);
+    }
   }
 
   /// One element for each row.
@@ -245,6 +308,7 @@ private:
   int64_t rows, columns;
   bool isInside;
   llvm::DenseMap<Value, RegionValue> values;
+  llvm::DenseMap<Value, Value> narrow; ///< indices that are tiles of i32, too
 };
 
 } // namespace

@@ -121,3 +121,32 @@ func.func @flags_of_rows(%q: !rows, %k: !rows, %v: !rows, %ids: !ids, %flags: !i
   }
   return %o : !rows
 }
+
+// -----
+
+!rows = tensor<?x?x?x64xf16>
+
+// What is computed of a key's number, for each element, is computed in 32 bits, which hold it: natural numbers are below
+// 2^31 and remainders below their divisor. A product of two queries is not.
+// CHECK-LABEL: tile.kernel @remainders(
+// CHECK: tile.dot
+// CHECK: arith.remui {{.*}} : tensor<{{[0-9]+x[0-9]+}}xi32>
+// CHECK: arith.cmpi sle, {{.*}} : tensor<{{[0-9]+x[0-9]+}}xi32>
+// CHECK: arith.muli {{.*}} : tensor<{{[0-9]+x[0-9]+}}xindex>
+// CHECK: arith.cmpi slt, {{.*}} : tensor<{{[0-9]+x[0-9]+}}xindex>
+// CHECK: tile.online_softmax
+func.func @remainders(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %c48 = arith.constant 48 : index
+    %c99 = arith.constant 99 : index
+    %x = arith.remui %j, %c48 : index
+    %y = arith.remui %i, %c48 : index
+    %near = arith.cmpi sle, %x, %y : index
+    %square = arith.muli %j, %j : index
+    %low = arith.cmpi slt, %square, %c99 : index
+    %seen = arith.ori %near, %low : i1
+    tile.yield %seen : i1
+  }
+  return %o : !rows
+}
