@@ -22,9 +22,9 @@ struct BlockLists {
   ArgumentView blockView, countView;
 
   /// Those of `attention`, whose operands are views of a function's arguments,
-  /// `captures` those of its captured tensors; none if it has none, if intervals
-  /// of keys are all of its mask, or if sizes of arguments do not say how many
-  /// blocks there are.
+  /// `captures` those of its captured tensors; none if it has none, if
+  /// intervals of keys are all of its mask, or if sizes of arguments do not say
+  /// how many blocks there are.
   static std::optional<BlockLists> match(tile::OnlineAttentionOp attention,
                                          const ArgumentView &q,
                                          const ArgumentView &k,

@@ -146,19 +146,29 @@ class Tables(typing.NamedTuple):
     lists: typing.Optional[tuple]
 
 
-def _tables(mask):
+def _as_given(mask):
     kinds = _kinds(mask)
-    return Tables(None if _is_implied(mask, kinds) else kinds, _lists(mask, kinds))
+    return Tables(kinds, _lists(mask, kinds))
+
+
+def _looked_at(mask):
+    kinds = _kinds(mask)
+    tables = Tables(None if _is_implied(mask, kinds) else kinds, _lists(mask, kinds))
+    if kinds.is_cuda:  # calls on other streams read them, too
+        torch.cuda.current_stream(kinds.device).synchronize()
+    return tables
 
 
 def tables_of(mask):
     """The Tables of a BlockMask. Looked at once, and again when something of it has
-    changed."""
+    changed; while a graph is captured, which keeps what it computes to itself, they
+    are read as they are."""
     state = _state(mask)
     if state is None:
-        kinds = _kinds(mask)
-        return Tables(kinds, _lists(mask, kinds))
+        return _as_given(mask)
     known = _known.get(mask)
     if known is None or not _is_same(known[0], state):
-        known = _known[mask] = state, _tables(mask)
+        if mask.kv_num_blocks.is_cuda and torch.cuda.is_current_stream_capturing():
+            return _as_given(mask)
+        known = _known[mask] = state, _looked_at(mask)
     return known[1]
