@@ -85,6 +85,10 @@ bool NarrowIndices::isSame(Operation &op) const {
         return isNatural(operand);
       }))
     return false;
+  // -2^31 by -1 traps in 32 bits alone.
+  if (isa<arith::DivSIOp, arith::FloorDivSIOp, arith::RemSIOp>(op))
+    return ranges.find(op.getOperand(0))->second.smin().sgt(INT32_MIN) ||
+           isNatural(op.getOperand(1));
   if (!isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op))
     return true;
   // Amounts of 32 and more give nothing that is defined.

@@ -127,17 +127,18 @@ func.func @flags_of_rows(%q: !rows, %k: !rows, %v: !rows, %ids: !ids, %flags: !i
 !rows = tensor<?x?x?x64xf16>
 
 // What is computed of a key's number, for each element, is computed in 32 bits, which hold it: natural numbers are below
-// 2^31 and remainders below their divisor. A product of two queries is not.
+// 2^31 and remainders below their divisor. A product of two keys is not, and a remainder of what is read may trap there.
 // CHECK-LABEL: tile.kernel @remainders(
 // CHECK: tile.dot
 // CHECK: arith.remui {{.*}} : tensor<{{[0-9]+x[0-9]+}}xi32>
 // CHECK: arith.cmpi sle, {{.*}} : tensor<{{[0-9]+x[0-9]+}}xi32>
 // CHECK: arith.muli {{.*}} : tensor<{{[0-9]+x[0-9]+}}xindex>
 // CHECK: arith.cmpi slt, {{.*}} : tensor<{{[0-9]+x[0-9]+}}xindex>
+// CHECK: arith.remsi {{.*}} : tensor<{{[0-9]+x[0-9]+}}xindex>
 // CHECK: tile.online_softmax
-func.func @remainders(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
-  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {
-  ^bb0(%b: index, %h: index, %i: index, %j: index):
+func.func @remainders(%q: !rows, %k: !rows, %v: !rows, %read: tensor<?xi32>, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale captures(%read : tensor<?xi32>) : !rows, !rows, !rows -> !rows score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %t: tensor<?xi32>):
     %c48 = arith.constant 48 : index
     %c99 = arith.constant 99 : index
     %x = arith.remui %j, %c48 : index
@@ -145,7 +146,12 @@ func.func @remainders(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
     %near = arith.cmpi sle, %x, %y : index
     %square = arith.muli %j, %j : index
     %low = arith.cmpi slt, %square, %c99 : index
-    %seen = arith.ori %near, %low : i1
+    %element = tensor.extract %t[%j] : tensor<?xi32>
+    %number = arith.index_cast %element : i32 to index
+    %remainder = arith.remsi %number, %number : index
+    %small = arith.cmpi eq, %remainder, %c99 : index
+    %some = arith.ori %near, %low : i1
+    %seen = arith.ori %some, %small : i1
     tile.yield %seen : i1
   }
   return %o : !rows
