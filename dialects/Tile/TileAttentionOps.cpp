@@ -53,8 +53,8 @@ template <typename OpT> static LogicalResult verifyBlockLists(OpT op) {
     return expects() << "two captures and the sizes of a block, found "
                      << found.size() << " numbers";
   for (int64_t size : found.drop_front(2))
-    if (size <= 0 || size % 128)
-      return expects() << "blocks of a multiple of 128, found " << size;
+    if (size <= 0 || size % 64)
+      return expects() << "blocks of a multiple of 64, found " << size;
   for (int64_t number : found.take_front(2)) {
     if (number < 0 || number >= int64_t(op.getCaptures().size()))
       return expects() << "one of " << op.getCaptures().size()

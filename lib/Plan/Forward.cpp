@@ -224,7 +224,7 @@ private:
                                  general));
   }
 
-  /// A tile is part of a listed block, whose sizes are multiples of 128.
+  /// A tile is part of a listed block, whose sizes are multiples of 64.
   void takeBlocks(KernelShape &shape) const {
     auto divide = [](int64_t &size, int64_t block) {
       size = bit_floor(uint64_t(size));

@@ -292,8 +292,8 @@ func.func @lists_of_what(%q: tensor<1x4x384x64xf16>, %x: tensor<1x4x3x3xi32>, %y
 // -----
 
 func.func @small_blocks(%q: tensor<1x4x384x64xf16>, %x: tensor<1x4x3x3xi32>, %y: tensor<1x4x3x2xi32>, %c: f32) {
-  // expected-error @+1 {{expects of tile.block_lists blocks of a multiple of 128, found 64}}
-  %o = tile.attention %q, %q, %q scale %c captures(%x, %y, %c : tensor<1x4x3x3xi32>, tensor<1x4x3x2xi32>, f32) {tile.block_lists = array<i64: 0, 1, 128, 64>} : tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16> -> tensor<1x4x384x64xf16> score {} mask {}
+  // expected-error @+1 {{expects of tile.block_lists blocks of a multiple of 64, found 96}}
+  %o = tile.attention %q, %q, %q scale %c captures(%x, %y, %c : tensor<1x4x3x3xi32>, tensor<1x4x3x2xi32>, f32) {tile.block_lists = array<i64: 0, 1, 128, 96>} : tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16> -> tensor<1x4x384x64xf16> score {} mask {}
   return
 }
 

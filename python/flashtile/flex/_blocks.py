@@ -22,7 +22,7 @@ ABSENT, PARTIAL, FULL = 0, 1, 2
 # less, and on a card.
 _CHUNK = 1 << 24
 _MOST_CHECKED = {"cpu": _CHUNK, "cuda": 1 << 30}
-_MULTIPLE = 128  # of the sizes of blocks that kernels walk
+_MULTIPLE = 64  # of the sizes of blocks that kernels walk
 
 _known = weakref.WeakKeyDictionary()
 

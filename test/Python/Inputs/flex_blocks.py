@@ -50,10 +50,11 @@ check(
     sk=T,
 )
 # Sizes that kernels do not walk: the mask alone.
-small = create_block_mask(wide, None, None, S, T, device="cpu", BLOCK_SIZE=64)
+check("small", None, wide, create_block_mask(wide, None, None, S, T, device="cpu", BLOCK_SIZE=64), **sizes)
+small = create_block_mask(wide, None, None, S, T, device="cpu", BLOCK_SIZE=32)
 odd = create_block_mask(wide, None, None, S - 1, T, device="cpu")
 assert flex.tables_of(small).lists is None and flex.tables_of(odd).lists is None
-check("small", None, wide, small, **sizes)
+check("too small", None, wide, small, **sizes)
 check("odd", None, wide, odd, b=B, hq=H, sq=S - 1, sk=T)
 
 # What is listed is what is walked: without the first block of each list outputs differ.
