@@ -8,6 +8,7 @@ What is listed is also what a kernel walks, where the mask itself is no list of
 intervals of keys.
 """
 
+import itertools
 import typing
 import weakref
 
@@ -50,10 +51,11 @@ class Blocks:
 class Lists:
     """Which blocks of keys are walked, as two tables that no region reads:
     tile.block_lists of docs/generated/attributes.md. block_size: of queries and
-    keys."""
+    keys. are_partial: there is a mask that the BlockMask does not know, so that no
+    block is seen whole."""
 
     def __init__(self, block_size):
-        self.reads_values = False
+        self.reads_values = self.are_partial = False
         self.block_size = block_size
         self.tables = [Table(self, step, torch.int32, (-1,) * 4) for step in range(2)]
 
@@ -62,7 +64,10 @@ class Lists:
             b, h = (sizes[letter] if size == 1 else -1 for letter, size in zip("bh", x.shape))
             return x.expand(b, h, -1, -1)
 
-        return [of_each(x) for x in tensors]
+        blocks, counts = tensors
+        if self.are_partial:
+            counts = torch.nn.functional.pad(counts[..., 1:], (1, 0))
+        return [of_each(blocks), of_each(counts)]
 
 
 def _listed(kinds, counts, indices, kind):
@@ -87,12 +92,18 @@ def _kinds(mask):
 
 
 def _chunks(mask, b, h, q, k, rows):
-    """(first row, what is seen of some rows of all batches and heads, bool), which
-    are whole blocks of `rows`."""
-    most = max(_CHUNK // (b * h * k) // rows, 1) * rows
-    for first in range(0, q, most):
-        at = lambda b, h, i, j, first=first: mask.mask_mod(b, h, i + first, j)
-        yield first, create_mask(at, b, h, min(most, q - first), k, mask.kv_num_blocks.device)
+    """(where, what is seen there), of all that `mask` says: where are slices of
+    batches, heads and blocks of `rows` queries, and what is seen is bool."""
+    device = mask.kv_num_blocks.device
+    if b * h * q * k <= _CHUNK:
+        yield ..., create_mask(mask.mask_mod, b, h, q, k, device)
+        return
+    most = max(_CHUNK // k // rows, 1)  # blocks
+    for batch, head, first in itertools.product(range(b), range(h), range(0, -(-q // rows), most)):
+        begin, end = first * rows, min((first + most) * rows, q)
+        at = lambda b, h, i, j: mask.mask_mod(b + batch, h + head, i + begin, j)
+        where = slice(batch, batch + 1), slice(head, head + 1), slice(first, first + most)
+        yield where, create_mask(at, 1, 1, end - begin, k, device)
 
 
 def _is_implied(mask, kinds):
@@ -100,14 +111,14 @@ def _is_implied(mask, kinds):
     if mask.mask_mod is noop_mask:
         return bool((kinds != ABSENT).all())
     (b, h, _, _), (q, k), (rows, columns) = kinds.shape, mask.seq_lengths, mask.BLOCK_SIZE
-    if b * h * q * k > _MOST_CHECKED.get(kinds.device.type, 0) or b * h * rows * k > 4 * _CHUNK:
+    if b * h * q * k > _MOST_CHECKED.get(kinds.device.type, 0) or rows * k > _CHUNK:
         return False
     blocks = lambda x: x.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows))
-    for first, seen in _chunks(mask, b, h, q, k, rows):
+    for where, seen in _chunks(mask, b, h, q, k, rows):
         padding = (0, -k % columns, 0, -seen.shape[-2] % rows)
         some = blocks(torch.nn.functional.pad(seen, padding)).any(-1).any(-2)
         every = blocks(torch.nn.functional.pad(seen, padding, value=True)).all(-1).all(-2)
-        kind = kinds.narrow(2, first // rows, some.shape[2])
+        kind = kinds[where]
         if not bool((((kind != ABSENT) | ~some) & ((kind != FULL) | every)).all()):
             return False
     return True

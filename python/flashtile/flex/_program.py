@@ -65,6 +65,7 @@ class Program:
         if lists and not is_whole:
             numbers = [captures.number(table, ("b", "h", None, None)) for table in lists.tables]
             numbers = ", ".join(map(str, (*numbers, *lists.block_size)))
+            lists.are_partial = keep is not None
             attributes = f" {{tile.block_lists = array<i64: {numbers}>}}"
         element = _TYPES[dtype]
         rows = f"tensor<?x?x?x{head_dim}x{element}>"

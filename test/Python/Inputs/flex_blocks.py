@@ -57,6 +57,26 @@ assert flex.tables_of(small).lists is None and flex.tables_of(odd).lists is None
 check("too small", None, wide, small, **sizes)
 check("odd", None, wide, odd, b=B, hq=H, sq=S - 1, sk=T)
 
+# A mask that a score_mod has holds in blocks that are seen whole, too.
+odd = lambda s, b, h, q, k: torch.where((q + k) % 2 == 0, s, -torch.inf)
+q, k, v = inputs(**sizes)
+for mask in (scattered, strips):
+    blocks = create_block_mask(mask, B, H, S, T, device="cpu")
+    found = flex_attention(q, k, v, odd, blocks, enable_gqa=True, return_lse=True)
+    seen_alone = lambda b, h, q, k, mask=mask: mask(b, h, q, k) & ((q + k) % 2 == 0)
+    assert wrong(found, q, k, v, None, seen_alone) is None
+    assert wrong(found, q, k, v, None, mask) is not None
+
+# Large masks are looked at in parts: of blocks that tables say are full, in the last
+# part, an element is seen, or is not.
+most, flex._blocks._CHUNK = flex._blocks._CHUNK, 256 * T
+blocks = create_block_mask(scattered, B, H, S, T, device="cpu")
+assert flex.tables_of(blocks).kinds is None
+full = seen[B - 1, H - 1, -1].nonzero()[0].item() * SIZE
+blocks.mask_mod = lambda b, h, q, k: scattered(b, h, q, k) & ((b < B - 1) | (h < H - 1) | (q < S - 1) | (k != full))
+assert flex.tables_of(blocks).kinds is not None
+flex._blocks._CHUNK = most
+
 # What is listed is what is walked: without the first block of each list outputs differ.
 blocks = create_block_mask(scattered, B, H, S, T, device="cpu")
 listed = flex.tables_of(blocks).lists
