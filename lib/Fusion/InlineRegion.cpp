@@ -75,6 +75,8 @@ private:
     if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
       values[extract.getResult()] =
           asDeclared(inlineExtract(extract), extract.getType());
+      if (isOfKeys(extract))
+        ofKeys.insert(extract.getResult());
       return;
     }
     bool uniform = llvm::all_of(op.getOperands(), [&](Value operand) {
@@ -97,6 +99,19 @@ private:
     Operation *created = b.create(state);
     for (auto [from, to] : llvm::zip(op.getResults(), created->getResults()))
       values[from] = {uniform ? RegionValue::Uniform : RegionValue::Tile, to};
+    // What is read for each key is no limit of columns.
+    if (auto cast = dyn_cast<arith::IndexCastOp>(op);
+        cast && cast.getIn().getType().isInteger(32) &&
+        ofKeys.contains(cast.getIn()))
+      narrow[cast.getOut()] = operands.front();
+  }
+
+  /// Whether `extract` reads other elements for other keys.
+  bool isOfKeys(tensor::ExtractOp extract) {
+    return llvm::any_of(extract.getIndices(), [&](Value index) {
+      RegionValue::Kind kind = values.lookup(index).kind;
+      return kind == RegionValue::Column || kind == RegionValue::Tile;
+    });
   }
 
   /// Whether `op` is no sum, which comparisons of columns take apart, and is
@@ -126,7 +141,8 @@ private:
   //===--- 32 bits ---===//
 
   /// Whether `op` computes with indices, each for an element, otherwise than by
-  /// sums of coordinates, which comparisons of columns take apart.
+  /// sums of coordinates and of what is read for each query, which comparisons
+  /// of columns take apart (tgpu-narrow-masks).
   bool isCheaperNarrow(Operation &op) {
     bool hasNarrow = llvm::any_of(op.getOperands(),
                                   [&](Value x) { return narrow.contains(x); });
@@ -309,6 +325,7 @@ private:
   bool isInside;
   llvm::DenseMap<Value, RegionValue> values;
   llvm::DenseMap<Value, Value> narrow; ///< indices that are tiles of i32, too
+  llvm::DenseSet<Value> ofKeys;        ///< elements that are read for each key
 };
 
 } // namespace

@@ -11,7 +11,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Iterators.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -138,138 +137,6 @@ private:
   llvm::DenseSet<Value> seen;
 };
 
-/// A comparison of index tiles that 32 bits are enough for: of numbers that
-/// were read in 32 bits with each other, with constants, or with rows' numbers.
-class OperandNarrower {
-public:
-  explicit OperandNarrower(arith::CmpIOp compare)
-      : compare(compare), b(compare.getLoc(), compare),
-        type(dyn_cast<RankedTensorType>(compare.getLhs().getType())) {}
-
-  void run() {
-    if (!type || type.getRank() != 2 || !type.getElementType().isIndex() ||
-        findColumnLimit(compare))
-      return;
-    Value left = compare.getLhs(), right = compare.getRhs();
-    arith::CmpIPredicate predicate = compare.getPredicate();
-    if (!isRead(left)) {
-      std::swap(left, right);
-      predicate = swapped(predicate);
-    }
-    if (!isRead(left))
-      return;
-    Value other = narrowed(right);
-    // Numbers of rows are cut to 32 bits, as if the largest were no number that
-    // is read: t > i and t <= i are right of those, too.
-    if (!other && (predicate == arith::CmpIPredicate::sgt ||
-                   predicate == arith::CmpIPredicate::sle))
-      other = rowNumbers(right);
-    if (!other)
-      return;
-    Value narrow = arith::CmpIOp::create(b, predicate, narrowed(left), other);
-    compare.replaceAllUsesWith(narrow);
-  }
-
-private:
-  static bool isRead(Value tile) {
-    auto cast = tile.getDefiningOp<arith::IndexCastOp>();
-    return cast && getElementTypeOrSelf(cast.getIn().getType()).isInteger(32);
-  }
-
-  /// What is read, or a constant, in 32 bits; or null.
-  Value narrowed(Value tile) {
-    if (isRead(tile))
-      return tile.getDefiningOp<arith::IndexCastOp>().getIn();
-    SplatElementsAttr splat;
-    if (!matchPattern(tile, m_Constant(&splat)) ||
-        !splat.getSplatValue<APInt>().isSignedIntN(32))
-      return {};
-    APInt number = splat.getSplatValue<APInt>().trunc(32);
-    return arith::ConstantOp::create(
-        b, DenseElementsAttr::get(type.clone(b.getI32Type()), number));
-  }
-
-  /// Sums of index scalars and rows' numbers, in 32 bits; or null.
-  Value rowNumbers(Value tile) {
-    Value start, vector;
-    if (!addTerms(tile, start) || !hasRows)
-      return {};
-    int64_t rows = type.getDimSize(0);
-    auto words = [&](Type element) {
-      return RankedTensorType::get({rows}, element);
-    };
-    vector = IotaOp::create(b, words(b.getIndexType()), 0, ValueRange{});
-    if (start)
-      vector = arith::AddIOp::create(
-          b, vector,
-          BroadcastOp::create(b, words(b.getIndexType()), start, ValueRange{})
-              .getResult());
-    for (bool isLeast : {false, true}) {
-      Value limit = BroadcastOp::create(
-          b, words(b.getIndexType()),
-          arith::ConstantIndexOp::create(b, isLeast ? INT32_MIN : INT32_MAX)
-              .getResult(),
-          ValueRange{});
-      vector = isLeast ? arith::MaxSIOp::create(b, vector, limit).getResult()
-                       : arith::MinSIOp::create(b, vector, limit).getResult();
-    }
-    vector = arith::IndexCastOp::create(b, words(b.getI32Type()), vector);
-    Value column = ExpandDimsOp::create(
-        b, RankedTensorType::get({rows, 1}, b.getI32Type()), vector, /*dim=*/1);
-    return BroadcastOp::create(b, type.clone(b.getI32Type()), column,
-                               ValueRange{});
-  }
-
-  bool addTerms(Value tile, Value &start) {
-    Operation *op = tile.getDefiningOp();
-    if (auto iota = dyn_cast_or_null<IotaOp>(op)) {
-      bool isFirst = !hasRows;
-      hasRows = true;
-      return isFirst && iota.getDim() == 0;
-    }
-    if (auto broadcast = dyn_cast_or_null<BroadcastOp>(op)) {
-      Value scalar = broadcast.getInput();
-      if (!scalar.getType().isIndex())
-        return false;
-      start = start ? b.createOrFold<arith::AddIOp>(start, scalar) : scalar;
-      return true;
-    }
-    auto sum = dyn_cast_or_null<arith::AddIOp>(op);
-    return sum && addTerms(sum.getLhs(), start) &&
-           addTerms(sum.getRhs(), start);
-  }
-
-  /// The predicate of operands that are exchanged.
-  static arith::CmpIPredicate swapped(arith::CmpIPredicate predicate) {
-    using enum arith::CmpIPredicate;
-    switch (predicate) {
-    case slt:
-      return sgt;
-    case sle:
-      return sge;
-    case sgt:
-      return slt;
-    case sge:
-      return sle;
-    case ult:
-      return ugt;
-    case ule:
-      return uge;
-    case ugt:
-      return ult;
-    case uge:
-      return ule;
-    default:
-      return predicate;
-    }
-  }
-
-  arith::CmpIOp compare;
-  ImplicitLocOpBuilder b;
-  RankedTensorType type;
-  bool hasRows = false;
-};
-
 /// Whether `op` makes a mask that is not part of a conjunction alone.
 bool isWholeMask(Operation *op) {
   if (!isa<arith::AndIOp, arith::CmpIOp>(op) || op->use_empty())
@@ -281,8 +148,6 @@ bool isWholeMask(Operation *op) {
 
 struct TgpuNarrowMasks final : fa::impl::TgpuNarrowMasksBase<TgpuNarrowMasks> {
   void runOnOperation() override {
-    getOperation().walk(
-        [](arith::CmpIOp compare) { OperandNarrower(compare).run(); });
     SmallVector<Value> masks;
     getOperation().walk([&](Operation *op) {
       if (isWholeMask(op))

@@ -160,38 +160,3 @@ tile.kernel @left(%o: !out {tile.access = #tile.access<out>}) attributes {grid =
   tile.store %b, %o[%c0, %c0] : !mask, !out
   tile.return
 }
-
-// Numbers of 32 bits that were read are compared in 32 bits: with each other, with constants and with the numbers of rows,
-// where these are at most what is read, or more than it.
-// CHECK-LABEL: tile.kernel @read(
-// CHECK: %[[X:.*]] = tile.load
-// CHECK: %[[Y:.*]] = tile.load
-// CHECK: arith.cmpi eq, %[[X]], %[[Y]] : tensor<64x128xi32>
-// CHECK: %[[ZERO:.*]] = arith.constant dense<0> : tensor<64x128xi32>
-// CHECK: arith.cmpi ne, %[[X]], %[[ZERO]] : tensor<64x128xi32>
-// CHECK: %[[ROW:.*]] = tile.iota dim 0 : tensor<64xindex>
-// CHECK: arith.minsi %{{.*}}, %{{.*}} : tensor<64xindex>
-// CHECK: %[[ROWS:.*]] = tile.broadcast %{{.*}} : tensor<64x1xi32> -> tensor<64x128xi32>
-// CHECK: arith.cmpi sle, %[[Y]], %[[ROWS]] : tensor<64x128xi32>
-// i <= y is as it was: no number of 32 bits stands for those above.
-// CHECK: arith.cmpi sle, %{{.*}}, %{{.*}} : tensor<64x128xindex>
-tile.kernel @read(%x: memref<64x128xi32> {tile.access = #tile.access<in>}, %i0: index, %o: !out {tile.access = #tile.access<out>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
-  %c0 = arith.constant 0 : index
-  %zero = arith.constant dense<0> : !tile
-  %one = tile.load %x[%c0, %c0] : memref<64x128xi32> -> tensor<64x128xi32>
-  %other = tile.load %x[%c0, %c0] : memref<64x128xi32> -> tensor<64x128xi32>
-  %a = arith.index_cast %one : tensor<64x128xi32> to !tile
-  %b = arith.index_cast %other : tensor<64x128xi32> to !tile
-  %equal = arith.cmpi eq, %a, %b : !tile
-  %set = arith.cmpi ne, %a, %zero : !tile
-  %i = tile.iota dim 0 : !tile
-  %i0t = tile.broadcast %i0 : index -> !tile
-  %query = arith.addi %i, %i0t : !tile
-  %from = arith.cmpi sge, %query, %b : !tile
-  %to = arith.cmpi sle, %query, %b : !tile
-  %m0 = arith.andi %equal, %set : !mask
-  %m1 = arith.ori %m0, %from : !mask
-  %m2 = arith.xori %m1, %to : !mask
-  tile.store %m2, %o[%c0, %c0] : !mask, !out
-  tile.return
-}
