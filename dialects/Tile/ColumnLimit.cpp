@@ -74,8 +74,7 @@ static bool addTerms(Value value, int64_t sign, LinearTile &sum) {
                   sum);
 }
 
-/// What -x is compared with 0 by, where x is by `predicate`.
-static arith::CmpIPredicate mirrored(arith::CmpIPredicate predicate) {
+arith::CmpIPredicate fa::tile::exchanged(arith::CmpIPredicate predicate) {
   using enum arith::CmpIPredicate;
   switch (predicate) {
   case slt:
@@ -104,7 +103,7 @@ std::optional<ColumnLimit> fa::tile::findColumnLimit(arith::CmpIOp compare) {
     return std::nullopt;
   // j + rest < 0 is j < -rest.
   if (sum.column < 0)
-    predicate = mirrored(predicate);
+    predicate = exchanged(predicate); // -x with 0 as 0 with x
   ColumnLimit limit;
   limit.slope = -sum.column * sum.row;
   limit.constant = -sum.column * sum.constant;

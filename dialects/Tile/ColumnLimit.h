@@ -25,6 +25,10 @@ struct ColumnLimit {
   llvm::SmallVector<std::pair<mlir::Value, int64_t>> rows;
 };
 
+/// What operands that are exchanged are compared by; signed comparisons, and
+/// those that are the same either way.
+mlir::arith::CmpIPredicate exchanged(mlir::arith::CmpIPredicate predicate);
+
 /// The limit that `compare` is, if both sides are sums of few row and column
 /// numbers, index scalars, constants, and tiles whose rows have one number.
 std::optional<ColumnLimit> findColumnLimit(mlir::arith::CmpIOp compare);

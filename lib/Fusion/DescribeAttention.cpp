@@ -86,6 +86,8 @@ AttentionFacts fa::describeAttention(const AttentionFunction &source) {
   if (source.lists) {
     facts.blockQueries = source.lists->queries;
     facts.blockKeys = source.lists->keys;
+    // Where a program's keys begin, and how many they are, is read; what its
+    // intervals would be is not walked.
     facts.mask = MaskFacts();
     facts.mask.isComplete = facts.mask.hasLengthsAlone = false;
     facts.mask.hasLowerBound = facts.mask.readsRows = true;

@@ -9,6 +9,7 @@
 #include "FindSource.h"
 #include "KeyIntervals.h"
 
+#include "Tile/ColumnLimit.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -184,7 +185,7 @@ private:
       return *found;
     if (auto found = analyzeQuotient(predicate, lhs, rhs))
       return *found;
-    predicate = swapped(predicate);
+    predicate = tile::exchanged(predicate);
     if (auto found = analyzeExtreme(predicate, rhs, lhs))
       return *found;
     return analyzeQuotient(predicate, rhs, lhs).value_or(unknown());
@@ -192,22 +193,6 @@ private:
 
   static bool isOfKey(const AffineForm &form) {
     return form.key == 1 || form.key == -1;
-  }
-
-  /// The predicate of operands that are exchanged.
-  static CmpIPredicate swapped(CmpIPredicate predicate) {
-    switch (predicate) {
-    case CmpIPredicate::sle:
-      return CmpIPredicate::sge;
-    case CmpIPredicate::slt:
-      return CmpIPredicate::sgt;
-    case CmpIPredicate::sge:
-      return CmpIPredicate::sle;
-    case CmpIPredicate::sgt:
-      return CmpIPredicate::slt;
-    default: // eq, ne; unsigned ones are not solved
-      return predicate;
-    }
   }
 
   /// A bound of the larger or smaller of two values: |x| is max(x, -x).

@@ -32,8 +32,7 @@ public:
         rules.tileBytes && least > rules.tileBytes)
       return refuse(first, least);
     KernelShape general = chooseGeneral(first);
-    // Rows of several heads in a tile and splits are of padded sequences.
-    if (rules.variants && !facts.isPacked && !facts.hasBlockLists() &&
+    if (rules.variants && !facts.hasHeadsApart() &&
         !hasWideValues(facts, rules))
       addFewQueries(first, general);
     addSpecialized(general);
@@ -241,8 +240,8 @@ private:
   void addSplit(PlannedKernel &kernel) const {
     const KernelShape &shape = kernel.shape;
     bool isForFew = shape.pack != KernelShape::OneHead || shape.fewPrograms;
-    if (rules.splits == 1 || facts.isPacked || facts.hasBlockLists() ||
-        shape.maxKeys || !(isForFew || kernel.isSplitAlone))
+    if (rules.splits == 1 || facts.hasHeadsApart() || shape.maxKeys ||
+        !(isForFew || kernel.isSplitAlone))
       return;
     KernelShape &split = kernel.split.emplace(shape);
     split.part = KernelShape::Split;

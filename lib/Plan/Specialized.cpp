@@ -147,11 +147,11 @@ public:
   }
 
   /// Whether blocks are to take programs in turn. How long those of packed
-  /// sequences are follows from offsets, which no launch knows. Who widens
-  /// tiles is given none.
+  /// sequences are follows from offsets, and of listed blocks from counts,
+  /// which no launch knows. Who widens tiles is given none.
   bool takesPrograms() const {
     return rules.dynamicPrograms && !facts.hasNarrowKeys &&
-           (facts.isPacked || facts.hasBlockLists() || rules.dynamicForAll);
+           (facts.hasHeadsApart() || rules.dynamicForAll);
   }
 
 private:
@@ -326,7 +326,7 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
   if (hasWideValues(facts, rules)) {
     KernelShape wide = planner.chooseWide(general, countWideKeys(facts, rules));
     wide.sharesTiles = false;
-    if (rules.variants && !facts.isPacked && !facts.hasBlockLists())
+    if (rules.variants && !facts.hasHeadsApart())
       all.push_back({"_roles_packed", planner.chooseWidePacked(wide)});
     all.push_back({"_roles", wide});
     for (PlannedKernel &kernel : all)
@@ -337,7 +337,7 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
   bool hasFew = hasFewPrograms(facts, rules);
   all.push_back({"_roles_fetched", planner.chooseFetched(general)});
   if (hasFew && rules.variants && rules.specialized.packedRows &&
-      !facts.isPacked && !facts.hasBlockLists())
+      !facts.hasHeadsApart())
     all.push_back({"_roles_packed", planner.choosePacked(general, many)});
   if (hasFew)
     all.push_back({"_roles_few", planner.chooseFew(many)});

@@ -82,6 +82,9 @@ struct AttentionFacts {
   int64_t blockQueries = 0, blockKeys = 0;
 
   bool hasBlockLists() const { return blockQueries > 0; }
+  /// Rows of a tile are queries of one head, keys are not split, and programs
+  /// are not equally long.
+  bool hasHeadsApart() const { return isPacked || hasBlockLists(); }
   int64_t bytes() const { return element == F32 ? 4 : 2; }
   int64_t keyBytes() const { return hasNarrowKeys ? 1 : bytes(); }
 };
