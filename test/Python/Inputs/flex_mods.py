@@ -130,7 +130,11 @@ for name, mod in scores.items():
 divisors = torch.tensor([-1, 1, 3, -4, 7])[torch.arange(50) % 5]
 by_key = lambda s, b, h, q, k: s + (q - k) // divisors[k] * 0.1 + (q - 30) % divisors[k] * 0.1
 check("divisors", lambda s, b, h, q, k: by_key(s, b, h, q, k) + torch.fmod(q - k, divisors[k]) * 0.1, sk=50)
+# Numbers that 32 bits do not hold, and products that they do not, of numbers that they do.
+far, least = torch.arange(S) * (2**33 + 5), torch.full((S,), -(2**31), dtype=torch.int32)
 masks = {
+    "64 bits": lambda b, h, q, k: (far[k] * (q + 1)) % 7 < 3,
+    "products": lambda b, h, q, k: (((least[k].long() + k) * 3) % 11 < 4) | (q == k),
     "a captured boolean": lambda b, h, q, k: flags[k] | (q == k),
     "not": lambda b, h, q, k: ~flags[q] | ~(q < k),
     "bytes": lambda b, h, q, k: few[q] >= few[k],
