@@ -38,6 +38,7 @@ static void initializeNvidiaTarget() {
 ///   say (constraint-elimination, sccp, bdce, correlated-propagation).
 /// - Branches of a few operations are selections (speculative-execution,
 ///   simplifycfg); quotient and remainder are one division (div-rem-pairs).
+/// - Bits of positions are moved once for all elements (share-bits).
 /// - Pairs of registers go around loops together (pair-registers): fewer moves.
 static constexpr llvm::StringLiteral kOptimizations =
     "function(nvvm-intr-range,simplifycfg,early-cse),ipsccp,"
@@ -46,7 +47,7 @@ static constexpr llvm::StringLiteral kOptimizations =
     "reassociate,constraint-elimination,"
     "loop-mssa(licm<no-allowspeculation>,loop-rotate,licm),simplifycfg,"
     "instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion),gvn,sccp,bdce,"
-    "instcombine<no-verify-fixpoint>,correlated-propagation,"
+    "instcombine<no-verify-fixpoint>,correlated-propagation,share-bits,"
     "simplifycfg<hoist-common-insts;sink-common-insts>,pair-registers,"
     "loop-simplify,lcssa,infer-alignment,instcombine<no-verify-fixpoint>,"
     "div-rem-pairs),globaldce";

@@ -6,6 +6,7 @@
 
 #include "CompileSteps.h"
 #include "ExtractKernelInfo.h"
+#include "ShareBits.h"
 
 #include "Tile/Tile.h"
 #include "TileGPU/TileGPU.h"
@@ -352,9 +353,12 @@ static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine,
   builder.registerPipelineParsingCallback(
       [](StringRef name, llvm::FunctionPassManager &passes,
          llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
-        if (name != "pair-registers")
+        if (name == "pair-registers")
+          passes.addPass(PairRegisters());
+        else if (name == "share-bits")
+          passes.addPass(ShareBits());
+        else
           return false;
-        passes.addPass(PairRegisters());
         return true;
       });
   llvm::ModulePassManager passes;

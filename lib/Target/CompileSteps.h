@@ -134,9 +134,10 @@ createTargetMachine(llvm::StringRef triple, llvm::StringRef cpu,
                     const llvm::TargetOptions &options);
 
 /// The module as LLVM IR, optimised by the passes that `pipeline` names (as for
-/// opt; pair-registers is slp-vectorizer for registers of 32 bits). `prepare`
-/// changes it before that. What the translation reports goes to the context's
-/// handlers, as modules may be translated side by side.
+/// opt; pair-registers is slp-vectorizer for registers of 32 bits, share-bits
+/// is ShareBits). `prepare` changes it before that. What the translation
+/// reports goes to the context's handlers, as modules may be translated side by
+/// side.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translate(mlir::ModuleOp module, llvm::LLVMContext &context,
           llvm::TargetMachine &machine,
