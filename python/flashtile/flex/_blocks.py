@@ -135,14 +135,14 @@ def _lists(mask, kinds):
     return torch.argsort(kinds, dim=-1, descending=True, stable=True).int(), counts.int()
 
 
-def _state(mask):
-    """What `kinds_of` depends on; None where not all of that can be known."""
-    key, captured = key_of(mask.mask_mod)
+def _state(mask, key, captured):
+    """What `Tables` depend on; None where not all of that can be known."""
     tensors = mask.kv_num_blocks, mask.kv_indices, mask.full_kv_num_blocks, mask.full_kv_indices, *captured
     given = [tensor for tensor in tensors if tensor is not None]
     if key is None or any(tensor.is_inference() for tensor in given):  # which have no versions
         return None
-    return (key, mask.BLOCK_SIZE, mask.seq_lengths, [tensor._version for tensor in given]), given
+    versions = [(tensor._version, tensor.data_ptr()) for tensor in given]
+    return (key, mask.BLOCK_SIZE, mask.seq_lengths, versions), given
 
 
 def _is_same(state, other):
@@ -151,10 +151,26 @@ def _is_same(state, other):
 
 class Tables(typing.NamedTuple):
     """What tables say. kinds: of the blocks, or None where mask_mod says the same by
-    itself. lists: (blocks, counts) of what is walked, or None."""
+    itself. lists: (blocks, counts) of what is walked, or None. kept and repeats:
+    dictionaries for what calls compute of the mask and for their launches, or None
+    where that is right for one call alone."""
 
     kinds: typing.Optional[torch.Tensor]
     lists: typing.Optional[tuple]
+    kept: typing.Optional[dict] = None
+    repeats: typing.Optional[dict] = None
+
+
+class _Known(typing.NamedTuple):
+    """What is known of a BlockMask. captured: Tables that a graph may read."""
+
+    state: tuple
+    tables: Tables
+    captured: list
+
+
+def is_capturing(device):
+    return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
 
 
 def _as_given(mask):
@@ -162,24 +178,30 @@ def _as_given(mask):
     return Tables(kinds, _lists(mask, kinds))
 
 
+@torch.inference_mode(False)  # training may be next
+@torch.no_grad()
 def _looked_at(mask):
     kinds = _kinds(mask)
-    tables = Tables(None if _is_implied(mask, kinds) else kinds, _lists(mask, kinds))
+    tables = Tables(None if _is_implied(mask, kinds) else kinds, _lists(mask, kinds), {}, {})
     if kinds.is_cuda:  # calls on other streams read them, too
         torch.cuda.current_stream(kinds.device).synchronize()
     return tables
 
 
-def tables_of(mask):
-    """The Tables of a BlockMask. Looked at once, and again when something of it has
-    changed; while a graph is captured, which keeps what it computes to itself, they
-    are read as they are."""
-    state = _state(mask)
+def tables_of(mask, mod_known=None):
+    """The Tables of a BlockMask; mod_known: `key_of` its mask_mod. Looked at once,
+    and again when something of it has changed. A graph that is captured may read them
+    as long as the mask is there."""
+    state = _state(mask, *(mod_known or key_of(mask.mask_mod)))
     if state is None:
         return _as_given(mask)
     known = _known.get(mask)
-    if known is None or not _is_same(known[0], state):
-        if mask.kv_num_blocks.is_cuda and torch.cuda.is_current_stream_capturing():
+    is_known = known is not None and _is_same(known.state, state)
+    if is_capturing(mask.kv_num_blocks.device):
+        if not is_known:
             return _as_given(mask)
-        known = _known[mask] = state, _looked_at(mask)
-    return known[1]
+        if not any(known.tables is tables for tables in known.captured):
+            known.captured.append(known.tables)
+    if not is_known:
+        known = _known[mask] = _Known(state, _looked_at(mask), known.captured if known else [])
+    return known.tables

@@ -18,25 +18,31 @@ _MOST = 1024
 _FEW_KEYS, _MANY_ROWS = 16384, 512
 
 
-def text(dtype, is_long=False):
-    """The kernel for keys of torch.int32 or torch.int64, which are many or not."""
+def text(dtype, is_long=False, is_strict=False):
+    """The kernel for keys of torch.int32 or torch.int64, which are many or not.
+    is_strict: see `bounds`."""
     with open(os.path.join(os.path.dirname(__file__), "bounds.mlir"), encoding="utf-8") as file:
         found = file.read()
     if is_long:
         for rows in ("<{}x", "constant {} :", "ceildiv {}"):
             found = found.replace(rows.format(32), rows.format(_MANY_ROWS))
+    if is_strict:
+        for bound, equal, strict in (("lower", "less", "most"), ("upper", "most", "less")):
+            line = f"%{bound} = arith.select %grows, "
+            found = found.replace(line + f"%{equal}", line + f"%{strict}")
     return found if dtype == torch.int64 else found.replace("xi64", "xi32")
 
 
 @functools.lru_cache(maxsize=1024)
-def _plan(target, dtype, is_long):
-    return context_of(target).module(text(dtype, is_long))
+def _plan(target, *kind):
+    return context_of(target).module(text(*kind))
 
 
-def bounds(keys, x):
+def bounds(keys, x, is_strict=False):
     """(first, last, grows), int32: first and last of x's shape, such that keys [n]
     with first <= place < last are those equal to x, int32 or int64, where keys grow,
-    and else all keys; grows [1] says which. Nothing waits for a card."""
+    and else all keys; grows [1] says which. is_strict: keys from `first` are greater,
+    and those before `last` are less. Nothing waits for a card."""
     n = x.numel()
     found = torch.empty(2 * n + 1, dtype=torch.int32, device=x.device)
     first, last, grows = found.narrow(0, 0, n), found.narrow(0, n, n), found.narrow(0, 2 * n, 1)
@@ -44,11 +50,12 @@ def bounds(keys, x):
         if keys.dtype != x.dtype:
             keys, x = keys.long(), x.long()
         rows = x if x.dim() == 1 else x.reshape(-1)
-        known = facts(keys), facts(rows)  # what is found lies as they say
+        known = is_strict, facts(keys), facts(rows)  # what is found lies as they say
         launch = _launches.get(known)
         if launch is None:
             described = [tensor(array) for array in (keys, rows, first, last, grows)]
-            launch = Launch(_plan(described[0].target, keys.dtype, len(keys) > _FEW_KEYS), described)
+            plan = _plan(described[0].target, keys.dtype, len(keys) > _FEW_KEYS, is_strict)
+            launch = Launch(plan, described)
             if len(_launches) >= _MOST:
                 _launches.clear()
             _launches[known] = launch

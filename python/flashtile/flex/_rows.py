@@ -5,7 +5,8 @@
 is a read at an index that was read, of which a mask's bounds cannot be; PyTorch
 computes it once a call for all queries, and what elements read is that vector,
 at q_idx: a bound of the keys that a query sees. Where `document[kv_idx]` grows
-with the key, `document[q_idx] == document[kv_idx]` has two such bounds.
+with the key, `document[q_idx] == document[kv_idx]` has two such bounds, and
+`q_idx >= starts[document[kv_idx]]` has one.
 """
 
 import operator
@@ -18,6 +19,18 @@ from ._ops import HANDLERS, Value, aten
 
 _LETTERS = "bhij"  # batch, head, query, key
 _QUERIES, _KEYS = frozenset("bhi"), frozenset("j")
+# Whether keys that compare so with a number have a first and a last one, and whether
+# the number itself is none.
+_KEY_BOUNDS = {
+    "eq": (True, True, False),
+    "lt": (False, True, True),
+    "le": (False, True, False),
+    "ge": (True, False, False),
+    "gt": (True, False, True),
+}
+_MIRRORED = {"eq": "eq", "lt": "gt", "le": "ge", "ge": "le", "gt": "lt"}
+_COMPARED = {getattr(aten, name).Tensor: name for name in _KEY_BOUNDS}
+COMPARISONS = tuple(_KEY_BOUNDS)
 _CONVERSIONS = (aten._to_copy.default, aten.clone.default, aten.detach.default)
 
 
@@ -57,10 +70,13 @@ def first_of(tensor, d, letter, sizes):
 
 
 class Rows:
-    """Finds them. add_step: adds a step to a Mod's and gives its value."""
+    """Finds them. add_step: adds a step to a Mod's and gives its value. growing: the
+    steps that say whether keys grow, of which a mask has bounds; bounded: the
+    comparisons, of COMPARISONS, that have some."""
 
-    def __init__(self, add_step, read):
-        self._add_step, self._read = add_step, read
+    def __init__(self, add_step, read, bounded):
+        self._add_step, self._read, self._bounded = add_step, read, bounded
+        self.growing = []
         # (letters, depth) of each node: 0 without a read, 1 with one at coordinates
         # alone, 2 with one at what is computed.
         self._facts, self._steps, self._vectors = {}, {}, {}
@@ -126,20 +142,28 @@ class Rows:
                 values[n] = self._read_at(n, self._vector(n, values), n.meta["val"].dtype)
 
     def bounds(self, node, inputs, values):
-        """(first, last, is_whole) of an equality of integers, one of which is read
-        for the query and the other for the key: where it holds, first <= kv_idx <
-        last, and where is_whole is not 0, it holds there everywhere. Else None."""
-        if node.target is not aten.eq.Tensor or any(self._facts.get(n, (None, 0))[1] == 0 for n in inputs):
+        """(first, last, is_whole) of a comparison of integers, one of which is read for
+        the key, and the other for the query or its number: where it holds, first <=
+        kv_idx < last, and where is_whole is not 0, it holds there everywhere. first or
+        last is None where there is none such. Else None."""
+        name = _COMPARED.get(node.target)
+        if name not in self._bounded or len(inputs) != 2 or any(n not in self._facts for n in inputs):
             return None
-        keys = [n for n in inputs if self._facts[n][0] <= _KEYS]
-        rows = [n for n in inputs if self._facts[n][0] <= _QUERIES]
-        if not keys or not rows or any(n.meta["val"].dtype not in (torch.int32, torch.int64) for n in inputs):
+        letters, depths = zip(*(self._facts[n] for n in inputs))
+        side = next((n for n in range(2) if letters[n] == _KEYS and depths[n]), None)
+        if side is None or any(n.meta["val"].dtype not in (torch.int32, torch.int64) for n in inputs):
             return None
-        row = rows[0]
-        found = self._add_step(bounds, (self._vector(keys[0], values), self._vector(row, values)), {})
-        first, last, grows = (self._add_step(operator.getitem, (found, n), {}) for n in range(3))
-        is_whole = self._read(self._add_step("of batches", (grows,), None), torch.int32, (-1,), "b")
-        return self._read_at(row, first, torch.int32), self._read_at(row, last, torch.int32), is_whole
+        key, row = inputs[side], inputs[1 - side]
+        if not letters[1 - side] <= _QUERIES or not (depths[1 - side] or name != "eq" and row.op == "placeholder"):
+            return None
+        *sides, is_strict = _KEY_BOUNDS[_MIRRORED[name] if side else name]
+        vectors = self._vector(key, values), self._vector(row, values)
+        found = self._add_step(bounds, (*vectors, is_strict), {})
+        of_row = lambda n: self._read_at(row, self._add_step(operator.getitem, (found, n), {}), torch.int32)
+        first, last = (of_row(n) if has_bound else None for n, has_bound in enumerate(sides))
+        grows = self._add_step(operator.getitem, (found, 2), {})
+        self.growing.append(grows.number)
+        return first, last, self._read(self._add_step("of batches", (grows,), None), torch.int32, (-1,), "b")
 
     def _vector(self, node, values):
         """The step that computes `node` for all of its coordinates."""

@@ -9,7 +9,7 @@ from torch.fx.node import map_arg
 
 from . import _conditions, _functions, _views  # noqa: F401 (they register handlers)
 from ._ops import HANDLERS, NAMED, Call, Value, aten, type_of
-from ._rows import Rows, coordinate, first_of
+from ._rows import COMPARISONS, Rows, coordinate, first_of
 from ._trace import Trace, Unsupported
 
 # What memory holds of each type, and what is made of it at a call where a
@@ -71,9 +71,11 @@ class Mod:
     What depends on no element, but on captured tensors, is no expression but a
     list of steps that PyTorch computes at each call: `evaluate`. captured: the
     tensors whose elements are read at a call, or None to take those of the trace.
+    bounded: the comparisons of which the result has bounds where keys grow. growing:
+    the steps, of those that are kept, that say whether they do.
     """
 
-    def __init__(self, mod, takes_score, device, build, captured=None):
+    def __init__(self, mod, takes_score, device, build, captured=None, bounded=COMPARISONS):
         trace = Trace(mod, takes_score, device)
         self.reads_values = trace.reads_values
         self._build, self._trace, self._steps, self._tables = build, trace, [], {}
@@ -82,7 +84,7 @@ class Mod:
         # Tensors of the trace: those of the caller must not be kept alive.
         self.own = [] if captured is None else None
         values, arguments = {}, iter(([build.score] if takes_score else []) + build.coordinates)
-        self._rows = Rows(self._add_step, self._read_row)
+        self._rows = Rows(self._add_step, self._read_row, bounded)
         for node in trace.nodes:
             if node.op == "call_function" and not node.users:
                 continue  # as is what reads a number, which then is one of Python's
@@ -96,7 +98,7 @@ class Mod:
                 values[node] = self._bounded(value, *limits) if limits else value
             except NotImplementedError as error:
                 raise Unsupported(self._refusal(node, error)) from None
-        self.result = values[node]
+        self.result, self.growing = values[node], self._rows.growing
         self._trace = self._build = self._captured = self._constants = self._rows = None
 
     def _refusal(self, node, error):
@@ -114,6 +116,7 @@ class Mod:
                 target, args, kwargs = self._steps[step]
                 kept[step] = target, _getter(args, wanted), kwargs and _getter(kwargs, wanted)
         self._kept = sorted(kept.items())
+        self.growing = [step for step in self.growing if step in kept]
 
     def evaluate(self, tensors, sizes, device):
         """The result of each step, None where it is not needed. tensors: those that
@@ -276,25 +279,28 @@ class Mod:
         return self._element(self._table_of(value), place)
 
     def _bounded(self, value, first, last, is_whole):
-        """An equality, beside which its bounds are said."""
+        """A comparison, beside which its bounds are said."""
         build, key = self._build, self._build.coordinates[3]
-        inside = build.both(build.compare("ge", key, first.at(())), build.compare("lt", key, last.at(())))
+        inside = build.both(
+            build.constant(True, "i1") if first is None else build.compare("ge", key, first.at(())),
+            build.constant(True, "i1") if last is None else build.compare("lt", key, last.at(())),
+        )
         holds = lambda: build.either(build.convert(is_whole, "i1"), value.at(()))
         return Value((), value.dtype, lambda index: build.both(holds(), inside))
 
     def _read_row(self, step, dtype, shape, letters):
         """An element of what a step computes for the coordinates `letters`."""
-        build = self._build
-        return self._element(
-            Table(self, step.number, dtype, shape), [x for x in build.coordinates if x.coordinate in letters]
-        )
+        table = self._numbered(step.number, dtype, shape)
+        return self._element(table, [x for x in self._build.coordinates if x.coordinate in letters])
 
     def _element(self, table, place):
         element = self._build.read(table, place)
         return self._build.convert(element, "i1") if table.dtype == torch.bool else element
 
     def _table_of(self, value):
-        number = value.table.number
+        return self._numbered(value.table.number, value.dtype, value.shape)
+
+    def _numbered(self, number, dtype, shape):
         if number not in self._tables:
-            self._tables[number] = Table(self, number, value.dtype, value.shape)
+            self._tables[number] = Table(self, number, dtype, shape)
         return self._tables[number]

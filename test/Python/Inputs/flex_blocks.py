@@ -117,6 +117,60 @@ other = (chosen + 1) % (T // SIZE)
 room[..., :most] = other
 check("chosen anew", None, is_chosen(other), full, twin=(None, is_chosen(chosen)), **sizes)
 
+# ===--- What calls with one BlockMask keep ---===
+
+# Blocks that may all be seen, so that mask_mod says what is, and its bounds are vectors.
+document = torch.arange(T) // 100
+inside = lambda b, h, q, k: document[q] == document[k]
+rows, columns = S // SIZE, T // SIZE
+every = torch.arange(columns, dtype=torch.int32).expand(1, 1, rows, columns).contiguous()
+some = BlockMask.from_kv_blocks(torch.full((1, 1, rows), columns, dtype=torch.int32), every, mask_mod=inside, **lengths)
+evaluate, evaluated = flex.Mod.evaluate, []
+flex.Mod.evaluate = lambda *given: evaluated.append(given) or evaluate(*given)
+q, k, v = inputs(**sizes)
+attend = lambda: flex_attention(q, k, v, None, some, enable_gqa=True, return_lse=True)
+
+
+def evaluations():
+    """How many a right call makes."""
+    evaluated.clear()
+    assert wrong(attend(), q, k, v, None, inside) is None
+    return len(evaluated)
+
+
+assert evaluations() == 2  # whether keys grow, and bounds
+assert evaluations() == 0
+document.copy_(torch.arange(T) // 150)
+assert evaluations() == 2
+# Calls that are kept beyond that are wrong, which is to be seen.
+is_same, flex._blocks._is_same = flex._blocks._is_same, lambda *states: True
+document.copy_(torch.arange(T) // 70)
+assert wrong(attend(), q, k, v, None, inside) is not None
+flex._blocks._is_same = is_same
+assert evaluations() == 2
+# A batch more has its own; what a score_mod captures is read at each call.
+q, k, v = inputs(b=B + 1, hq=H, sq=S, sk=T)
+assert evaluations() == 1
+learned_bias = torch.randn(H, requires_grad=True)
+biased = lambda s, b, h, q, k: s + learned_bias[h]
+evaluated.clear()
+for count in (3, 4):  # of the score, and at first of the mask
+    flex_attention(q, k, v, biased, some, enable_gqa=True).sum().backward()
+    assert len(evaluated) == count and learned_bias.grad is not None
+# Where keys don't grow, blocks are walked that are listed, of which none is left out.
+document.copy_(torch.arange(T) // 150 % 3)
+assert evaluations() == 2 and evaluations() == 0
+flex.tables_of(some).lists[1].sub_(1)
+assert wrong(attend(), q, k, v, None, inside) is not None
+# What is kept by a call without gradients serves one with them.
+document.copy_(torch.arange(T) // 150)
+with torch.inference_mode():
+    assert evaluations() == 2
+for x in (q, k, v):
+    x.requires_grad_()
+flex_attention(q, k, v, None, some, enable_gqa=True).sum().backward()
+flex.Mod.evaluate = evaluate
+
 # ===--- Gradients ---===
 
 q, k, v = (x.requires_grad_() for x in inputs(**sizes))

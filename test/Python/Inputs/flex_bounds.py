@@ -44,13 +44,14 @@ def run(program, keys, rows):
     return first, last, grows[0]
 
 
-def is_right(found, keys, rows, side="right"):
+def is_right(found, keys, rows, side="right", is_strict=False):
     first, last, grows = found
     if grows != (np.diff(keys) >= 0).all():
         return False
     if not grows:
         return (first == 0).all() and (last == len(keys)).all()
-    return (first == np.searchsorted(keys, rows)).all() and (last == np.searchsorted(keys, rows, side)).all()
+    expected = [np.searchsorted(keys, rows, each) for each in ("left", side)]
+    return all((x == y).all() for x, y in zip((last, first) if is_strict else (first, last), expected))
 
 
 for dtype in (torch.int64, torch.int32):
@@ -61,6 +62,9 @@ for dtype in (torch.int64, torch.int32):
             rows[: len(rows) // 8] += 1  # some that are no keys
             found = run(text(dtype, is_long), keys, rows)
             assert is_right(found, keys, rows), (dtype, is_long, name, found)
-            if name == "sorted":  # the twin
+            if name == "sorted":  # the twins
                 assert not is_right(found, keys, rows, "left")
+                assert not is_right(found, keys, rows, is_strict=True)
+            found = run(text(dtype, is_long, is_strict=True), keys, rows)
+            assert is_right(found, keys, rows, is_strict=True), (dtype, is_long, name, found)
 print("bounds are right")

@@ -242,12 +242,17 @@ def differs(b, h, q, k):
     return ~(ids[k] == narrow[q] + b) & (q >= k)
 
 
-reads = [f"tensor.extract %t{n}[%{at}]" for n, at in enumerate("ijbii")]  # two values, whether they grow, two bounds
+def after(b, h, q, k):
+    return (q >= starts[document[k]]) & (starts[document[k]] - narrow[q] > b - 2) & (narrow[q] < ids[k])
+
+
+reads = [f"tensor.extract %t{n}[%{at}]" for n, at in enumerate("ijiib")]  # two values, two bounds, whether they grow
 assert sorted(reads_of(lambda: check("equal", None, same, twin=(None, causal)))) == reads
 check("different", None, differs)
+check("after", None, after)
 for change in (lambda: ids.copy_(ids.flip(0)), lambda: ids.copy_(torch.randint(0, 5, (150,))), lambda: ids.fill_(1)):
     change()
-    for mod in (same, differs):
+    for mod in (same, differs, after):
         assert traces(lambda: check("equal", None, mod)) == 0
         check("equal", None, mod, b=1, sq=20, sk=150)
 

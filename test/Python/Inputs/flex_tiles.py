@@ -9,6 +9,7 @@ whose intervals of keys are more than those is run by a BlockMask, too ("listed"
 whose blocks of 128 x 128 are what is needed then.
 """
 
+import functools
 import json
 import os
 import subprocess
@@ -31,6 +32,7 @@ def masks():
     document, prefix = torch.arange(S) // 90, 100
     starts = torch.tensor([0, 90, 180, 270, 360, 450])
     lengths = torch.tensor([300], dtype=torch.int32)
+    order = torch.tensor([4, 2, 0, 5, 1, 3])
     mixed = document[torch.randperm(S)]
     flags = torch.rand(S) > 0.5
     found = {
@@ -43,6 +45,8 @@ def masks():
         "documents": lambda b, h, q, k: document[q] == document[k],
         "documents, causal": lambda b, h, q, k: (document[q] == document[k]) & (q >= k),
         "documents by starts": lambda b, h, q, k: (k >= starts[document[q]]) & (q >= k),
+        "documents out of order": lambda b, h, q, k: order[document[q]] == order[document[k]],
+        "documents from a key": lambda b, h, q, k: (q >= starts[document[k]]) & (q < starts[document[k]] + 90),
         "mixed documents": lambda b, h, q, k: mixed[q] == mixed[k],
         "by head": lambda b, h, q, k: torch.where(h < 1, q >= k, k < 30),
         "dilated": lambda b, h, q, k: (q >= k) & ((q - k) % 4 == 0),
@@ -54,6 +58,7 @@ def masks():
         return found
     offsets = torch.tensor([0, 100, 310, S], dtype=torch.int32)
     intervals = torch.tensor([[0, 7], [1, 7], [7, 12], [3, 9]], dtype=torch.int32)
+    images = torch.tensor([[0, 100], [100, 190], [190, 400], [400, S]], dtype=torch.int32)
     tree = gym.build_tree_ancestor_matrix([-1] + [n // 2 for n in range(S - 1)], device="cpu")
     topk, sizes = torch.rand(1, H, 8, 8).topk(3).indices.int(), torch.randint(1, 65, (8,))
     return found | {
@@ -63,6 +68,7 @@ def masks():
         "gym: documents": gym.generate_doc_mask_mod(gym.causal_mask, offsets),
         "gym: packed documents": gym.generate_packed_causal_doc_mask_mod(offsets),
         "gym: flamingo": gym.generate_vision_cross_attention_mask_mod(intervals, S // 4),
+        "gym: flamingo, in order": gym.generate_vision_cross_attention_mask_mod(images, S // 4),
         "gym: global and window": gym.generate_global_sliding_window(40, torch.rand(S) > 0.99),
         "gym: jetspec training": gym.generate_jetspec_training_mask_mod(128, 64),
         "gym: jetspec tree": gym.generate_jetspec_tree_causal_mask_mod(64, tree),
@@ -88,9 +94,14 @@ def run(mask, folder, block_mask=None):
     q, k, v = (torch.empty(1, H, S, D, dtype=torch.float16) for _ in range(3))
     blocks = flex.tables_of(block_mask) if block_mask else flex.Tables(None, None)
     size = block_mask and block_mask.BLOCK_SIZE
-    call, _, tensors = flex._find(None, mask, blocks, size, q, v, False)
+    find = functools.partial(
+        flex._find, flex._Mods(None, mask, flex.key_of(None), flex.key_of(mask)), blocks, size, q, v, False
+    )
+    call, _, tensors = find()
     sizes = {"b": 1, "h": H, "i": S, "j": S}
-    values = call.values([], tensors, blocks, sizes, q.device, False)
+    if blocks.lists and not call.has_growing_keys(tensors, blocks, sizes, q.device):
+        call, _, tensors = find(bounds=False)
+    values = call.values([], tensors, blocks, sizes, q.device)
     captures, numbers = call.program.arguments(values, sizes)
     program, result = (os.path.join(folder, name) for name in ("program.mlir", "result.json"))
     with open(program, "w", encoding="utf-8") as file:
