@@ -187,6 +187,27 @@ Number LaunchNumbers::choose(const Number &x, const Number &y,
   return of({kind, 0, {std::min(x, y), std::max(x, y)}});
 }
 
+void LaunchNumbers::findRemainders(const Number &number, unsigned whole) {
+  std::optional<Number> factor = number.coefficientOf(whole);
+  if (!factor || factor->isZero())
+    return;
+  for (unsigned n = 0; n < variables.size(); ++n) {
+    const Variable v = variables[n];
+    if (v.kind != Variable::Quotient || v.operands[0].variable() != whole)
+      continue;
+    std::optional<Number> ofQuotient = number.coefficientOf(n);
+    Number taken = *factor * v.operands[1];
+    bool isTaken =
+        ofQuotient && llvm::all_of(taken.terms(), [&](const auto &term) {
+          auto found = ofQuotient->terms().find(term.first);
+          return found != ofQuotient->terms().end() &&
+                 found->second == -term.second;
+        });
+    if (isTaken)
+      intern({Variable::Remainder, 0, v.operands});
+  }
+}
+
 Number LaunchNumbers::split(const Number &number, unsigned whole) {
   if (!number.contains(whole))
     return number;

@@ -125,6 +125,9 @@ public:
   /// Whether `number` is at least 0 in every program of every launch.
   bool isNeverNegative(const Number &number) const;
 
+  /// Makes variables of remainders in `number` that are written as what a
+  /// quotient leaves: whole - y · (whole ÷ y).
+  void findRemainders(const Number &number, unsigned whole);
   /// `number` with the variable `whole` written as y · (whole ÷ y) + whole mod
   /// y, where it has been divided by y.
   Number split(const Number &number, unsigned whole);

@@ -69,7 +69,11 @@ bool LoopProof::isSumOfExponentials(Value value) {
 
 /// What is replaced where a row has no keys, whose result is 0 here.
 bool LoopProof::proveGuards(Refusal &refusal) {
-  for (const TileReader *from : {&reader, &dividing})
+  SmallVector<const TileReader *> readers = {&reader, &dividing};
+  for (const std::optional<TileReader> *stored : {&ofOutput, &ofLse})
+    if (*stored)
+      readers.push_back(&**stored);
+  for (const TileReader *from : readers)
     for (const TileReader::Guard &guard : from->guards()) {
       bool good = false;
       if (guard.number == 0) {

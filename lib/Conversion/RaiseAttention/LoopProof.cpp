@@ -57,7 +57,9 @@ bool LoopProof::proveEnd(const State &state) {
   auto at = [&](int64_t n) { return n < 0 ? Value() : last.getResult(n); };
   Values values = {at(state.acc), at(state.sum), at(state.max)};
   Sum total = totalOf(reader, state, values);
-  Sum output = readRow(reader, proven.output.getValue());
+  Sum output = readRow(ofOutput.emplace(sums, /*ofStored=*/true),
+                       proven.output.getValue());
+  proven.outputChoices = ofOutput->choices();
   if (!sums.areEqual(sums.multiply(output, total),
                      accumulatorOf(reader, state, values))) {
     note(6, 0, proven.output,
@@ -67,7 +69,9 @@ bool LoopProof::proveEnd(const State &state) {
   }
   if (!proven.lse)
     return true;
-  Sum lse = readRow(reader, proven.lse.getValue());
+  Sum lse =
+      readRow(ofLse.emplace(sums, /*ofStored=*/true), proven.lse.getValue());
+  proven.lseChoices = ofLse->choices();
   for (double base : {1.0, std::numbers::ln2})
     if (sums.areEqual(sums.exponential(sums.scale(lse, base)), total)) {
       proven.lseBase = base;

@@ -49,7 +49,9 @@ struct ProvenLoops {
   tile::StoreOp output;
   tile::StoreOp lse;  ///< null: none
   double lseBase = 1; ///< what the stored logarithm is multiplied by to be ln
-  mlir::Value sink;   ///< one more score of a row, or null
+  /// What the output and the log-sum-exp are if nothing else is stored.
+  std::vector<TileReader::Choice> outputChoices, lseChoices;
+  mlir::Value sink; ///< one more score of a row, or null
   std::vector<Stage> stages;
   std::string form; ///< how the state is carried, for a report
   /// A program has one query: what tiles are elsewhere has columns alone.
@@ -116,6 +118,8 @@ private:
   ExponentialSums &sums;
   TileReader &reader;
   TileReader dividing; ///< divisors are factors
+  /// Of what follows the loops.
+  std::optional<TileReader> ofOutput, ofLse;
   ProvenLoops proven;
   std::vector<mlir::scf::ForOp> loops;
   State found;

@@ -157,6 +157,8 @@ bool Placement::readStages() {
   if (!out)
     return false;
   output = *out;
+  if (!leavesOut(proven.outputChoices, output))
+    return false;
   if (proven.isOneRow) {
     addRow(q);
     addRow(output);
@@ -169,8 +171,33 @@ bool Placement::readStages() {
     lse = readAccess(numbers, store,
                      isFlat ? ArrayRef<int>{kRow} : ArrayRef<int>{kRow, kOne},
                      "the log-sum-exp", refusal);
-    if (!lse)
+    if (!lse || !leavesOut(proven.lseChoices, *lse))
       return false;
+  }
+  return true;
+}
+
+bool Placement::leavesOut(ArrayRef<TileReader::Choice> choices,
+                          const Access &store) {
+  // Place i is stored for limit - 1 - i >= 0.
+  auto isStored = [&](const Condition &part) {
+    return part.kind == Condition::AtLeastZero &&
+           (numbers.isNeverNegative(part.number) ||
+            llvm::any_of(store.limits, [&](const auto &limits) {
+              return llvm::is_contained(
+                  limits.second, part.number + numbers.place(limits.first) + 1);
+            }));
+  };
+  for (const TileReader::Choice &choice : choices) {
+    std::optional<Condition> condition =
+        readCondition(numbers, choice.condition, choice.axes, choice.negated);
+    std::vector<Condition> parts;
+    if (condition)
+      appendParts(*condition, parts);
+    if (!condition || !llvm::all_of(parts, isStored))
+      return refuse(choice.select,
+                    "it stores something else where a condition does not hold "
+                    "that is none of what the store's mask says");
   }
   return true;
 }
@@ -249,6 +276,9 @@ void Placement::splitPrograms() {
         condition.forEachNumber(visit);
     }
   };
+  for (unsigned n = 0; n < numbers.size(); ++n)
+    if (isCoordinate(n))
+      forEachNumber([&](Number &number) { numbers.findRemainders(number, n); });
   for (unsigned n = 0; n < numbers.size(); ++n)
     if (isCoordinate(n))
       forEachNumber([&](Number &number) { number = numbers.split(number, n); });

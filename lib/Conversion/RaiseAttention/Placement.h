@@ -83,6 +83,9 @@ private:
   bool isLaunchScalar(mlir::Value value);
   bool readScoresOf(const Stage &stage, Scores &scores);
   bool readStages();
+  /// Whether `store` leaves out all elements of which `choices` give others.
+  bool leavesOut(mlir::ArrayRef<TileReader::Choice> choices,
+                 const Access &store);
   bool readElements();
   bool readMask(const Stage &stage, const Scores &scores, KeyRange &range);
   void appendEnds(const Number &end, std::vector<Number> &ends);

@@ -159,11 +159,28 @@ std::optional<Sum> TileReader::readGuard(Operation *op, ArrayRef<int> axes,
               depth);
 }
 
+std::optional<Sum> TileReader::readChoice(Operation *op, ArrayRef<int> axes,
+                                          int depth) {
+  auto select = cast<arith::SelectOp>(op);
+  bool isTrue = findConstant(select.getFalseValue()).has_value();
+  if (!ofStored || isTrue == findConstant(select.getTrueValue()).has_value())
+    return std::nullopt;
+  Value condition = select.getCondition();
+  SmallVector<int> where(axes);
+  if (!isa<RankedTensorType>(condition.getType()))
+    where.clear();
+  foundChoices.push_back({op, condition, where, !isTrue});
+  return read(isTrue ? select.getTrueValue() : select.getFalseValue(), axes,
+              depth);
+}
+
 Sum TileReader::readSelect(Operation *op, ArrayRef<int> axes, int depth) {
   auto select = cast<arith::SelectOp>(op);
   Value result = select.getResult(), condition = select.getCondition();
   if (std::optional<Sum> guarded = readGuard(op, axes, depth))
     return *guarded;
+  if (std::optional<Sum> chosen = readChoice(op, axes, depth))
+    return *chosen;
   std::optional<double> x = findConstant(select.getTrueValue()),
                         y = findConstant(select.getFalseValue());
   SmallVector<int> where(axes);

@@ -31,7 +31,10 @@ class TileReader {
 public:
   using Value = mlir::Value;
 
-  explicit TileReader(ExponentialSums &sums) : sums(sums) {}
+  /// ofStored: values are read as far as they are stored, so that a choice
+  /// between one and a constant, by a condition of integers, is that one.
+  explicit TileReader(ExponentialSums &sums, bool ofStored = false)
+      : sums(sums), ofStored(ofStored) {}
 
   /// Element `axes` of `value`, with `depth` sums around it.
   Sum read(Value value, llvm::ArrayRef<int> axes, int depth = 0);
@@ -54,6 +57,15 @@ public:
     double number;
   };
   const std::vector<Guard> &guards() const { return foundGuards; }
+  /// A choice that was taken for what it gives where element `axes` of
+  /// `condition` holds or, `negated`, does not: nothing else may be stored.
+  struct Choice {
+    mlir::Operation *select;
+    Value condition;
+    llvm::SmallVector<int> axes;
+    bool negated;
+  };
+  const std::vector<Choice> &choices() const { return foundChoices; }
   /// Scalars that are taken to be above 0, because −inf is multiplied by them.
   const llvm::SetVector<Value> &positives() const { return foundPositives; }
   /// A mask that is a finite number, if there is one.
@@ -65,6 +77,8 @@ private:
   Sum readOp(mlir::Operation *op, Value value, llvm::ArrayRef<int> axes,
              int depth);
   Sum readSelect(mlir::Operation *op, llvm::ArrayRef<int> axes, int depth);
+  std::optional<Sum> readChoice(mlir::Operation *op, llvm::ArrayRef<int> axes,
+                                int depth);
   std::optional<Sum> readGuard(mlir::Operation *op, llvm::ArrayRef<int> axes,
                                int depth);
   Sum readDot(mlir::Operation *op, llvm::ArrayRef<int> axes, int depth);
@@ -72,9 +86,11 @@ private:
   std::optional<Sum> readTanh(const Sum &x, const Sum &y);
 
   ExponentialSums &sums;
+  bool ofStored;
   llvm::DenseSet<Value> whole;
   std::map<std::pair<void *, std::vector<int>>, Sum> known;
   std::vector<Guard> foundGuards;
+  std::vector<Choice> foundChoices;
   llvm::SetVector<Value> foundPositives;
   std::optional<double> foundFinite;
   std::set<unsigned> finiteMasks; ///< factors

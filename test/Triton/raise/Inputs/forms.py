@@ -525,3 +525,38 @@ def asserting(q, k, v, out, scale, N, step, D: tl.constexpr, BM: tl.constexpr, B
         top, total, acc = online_step(top, total, acc, scores, scores, values, 0)
     tl.store(out + base + rows[:, None] * D + depth[None, :], (acc / total[:, None]).to(tl.float16),
              mask=rows[:, None] < N)
+
+
+# The head is what a quotient leaves. Of rows that are not stored the sum is another one, and the output 0; CUT: of one
+# that is stored, too.
+def left_out(name, cut):
+    def body(q, k, v, out, scale, sz, sh, sn, H, N, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, CUT: tl.constexpr):
+        pair = tl.program_id(1)
+        z = pair // H
+        h = pair - z * H
+        base = z * sz + h * sh
+        rows = tl.program_id(0) * BM + tl.arange(0, BM)
+        depth = tl.arange(0, D)
+        there = rows[:, None] < N
+        queries = tl.load(q + base + rows[:, None] * sn + depth[None, :], mask=there, other=0.0)
+        top = tl.zeros([BM], tl.float32) - float("inf")
+        total = tl.zeros([BM], tl.float32)
+        acc = tl.zeros([BM, D], tl.float32)
+        for start in range(0, N, BN):
+            at = start + tl.arange(0, BN)
+            place = base + at[:, None] * sn + depth[None, :]
+            keys = tl.load(k + place, mask=at[:, None] < N, other=0.0)
+            values = tl.load(v + place, mask=at[:, None] < N, other=0.0)
+            scores = tl.dot(queries, tl.trans(keys)) * scale
+            scores = tl.where(at[None, :] < N, scores, -float("inf"))
+            scores = tl.where(there, scores, -float("inf"))
+            top, total, acc = online_step(top, total, acc, scores, scores, values, 0)
+        total = tl.where(rows < N - CUT, total, 1.0)
+        result = tl.where(there, acc / total[:, None], 0.0)
+        tl.store(out + base + rows[:, None] * sn + depth[None, :], result.to(out.dtype.element_ty), mask=there)
+    body.__name__ = body.__qualname__ = name
+    kernel("q:*fp16 k:*fp16 v:*fp16 out:*fp16 scale:fp32 sz:i32 sh:i32 sn:i32 H:i32 N:i32", D=64, BM=64, BN=32, CUT=cut)(body)
+
+
+left_out("left_out", 0)
+left_out("left_out_early", 1)

@@ -102,8 +102,15 @@ def asserting(h=2, n=150, d=64):
     return ([q, k, v, (1, h, n, d), 0.125, n, n * d], (-(-n // 64), h), lambda t: [attention(q, k, v, 0.125, t)[0]])
 
 
+def left_out(z=2, h=3, n=150, d=64):
+    q, k, v = inputs(z, h, n, d)
+    return ([q, k, v, (z, h, n, d), 0.125, h * n * d, n * d, d, h, n], (-(-n // 64), z * h),
+            lambda t: [attention(q, k, v, 0.125, t)[0]])
+
+
 FORMS = {
     "asserting": asserting,
+    "left_out": left_out,
     "forward": strided,
     "grouped": lambda: strided(h=4, hkv=2),
     "wide": lambda: strided(d=128),
