@@ -63,7 +63,7 @@ for package in ("numpy", "torch", "attn_gym", "transformers", "jax", "torch_mlir
     if glob.glob(os.path.join(config.source_dir, ".cache/python/lib/python3*/site-packages", package)):
         config.available_features.add(package)
 
-# Versions of Triton, by ./dev triton.
+# Versions of Triton, which ./dev test installs.
 if glob.glob(os.path.join(config.source_dir, ".cache/triton/*/lib/python3*/site-packages/triton")):
     config.available_features.add("triton")
 
