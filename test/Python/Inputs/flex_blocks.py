@@ -125,8 +125,8 @@ inside = lambda b, h, q, k: document[q] == document[k]
 rows, columns = S // SIZE, T // SIZE
 every = torch.arange(columns, dtype=torch.int32).expand(1, 1, rows, columns).contiguous()
 some = BlockMask.from_kv_blocks(torch.full((1, 1, rows), columns, dtype=torch.int32), every, mask_mod=inside, **lengths)
-evaluate, evaluated = flex.Mod.evaluate, []
-flex.Mod.evaluate = lambda *given: evaluated.append(given) or evaluate(*given)
+evaluate, evaluated = flex._translate.Mod.evaluate, []
+flex._translate.Mod.evaluate = lambda *given: evaluated.append(given) or evaluate(*given)
 q, k, v = inputs(**sizes)
 attend = lambda: flex_attention(q, k, v, None, some, enable_gqa=True, return_lse=True)
 
@@ -169,7 +169,7 @@ with torch.inference_mode():
 for x in (q, k, v):
     x.requires_grad_()
 flex_attention(q, k, v, None, some, enable_gqa=True).sum().backward()
-flex.Mod.evaluate = evaluate
+flex._translate.Mod.evaluate = evaluate
 
 # ===--- Gradients ---===
 

@@ -25,8 +25,8 @@ def causal(b, h, q, k):
     return q >= k
 
 
-traced, Mod = [], flex.Mod
-flex.Mod = lambda *how: traced.append(how) or Mod(*how)
+traced, Mod = [], flex._calls.Mod
+flex._calls.Mod = lambda *how: traced.append(how) or Mod(*how)
 
 
 def traces(function):
@@ -188,12 +188,12 @@ check("another default type", scaled(3.0))
 torch.set_default_dtype(torch.float32)
 
 # The first lengths have a plan of their own, all others one.
-plans, plan = [], flex._plan
-flex._plan = lambda *how: plans.append(how) or plan(*how)
+plans, plan = [], flex._calls.plan_of
+flex._calls.plan_of = lambda *how: plans.append(how) or plan(*how)
 skewed = lambda b, h, q, k: q + 7 >= k
 for sq, sk in ((64, 64), (64, 64), (1, 200), (70, 30), (64, 64)):
     check("lengths", None, skewed, sq=sq, sk=sk)
-flex._plan = plan
+flex._calls.plan_of = plan
 assert len(plans) == 2, plans
 
 # What is read where other tensors say, for each query or for each key, is a vector
@@ -202,9 +202,9 @@ starts, document, kinds = torch.tensor([0, 13, 40, 50]), torch.arange(256) // 25
 
 
 def reads_of(function):
-    known = len(flex._known)
+    known = len(flex._calls.known_calls)
     function()
-    texts = [call.program.text for call in list(flex._known.values())[known:]]
+    texts = [call.program.text for call in list(flex._calls.known_calls.values())[known:]]
     return [line.split(" = ")[1].split(" :")[0] for text in texts for line in text.split("\n") if "extract" in line]
 
 

@@ -95,7 +95,7 @@ def run(mask, folder, block_mask=None):
     blocks = flex.tables_of(block_mask) if block_mask else flex.Tables(None, None)
     size = block_mask and block_mask.BLOCK_SIZE
     find = functools.partial(
-        flex._find, flex._Mods(None, mask, flex.key_of(None), flex.key_of(mask)), blocks, size, q, v, False
+        flex._calls.find, flex._calls.Mods(None, mask, flex.key_of(None), flex.key_of(mask)), blocks, size, q, v, False
     )
     call, _, tensors = find()
     sizes = {"b": 1, "h": H, "i": S, "j": S}

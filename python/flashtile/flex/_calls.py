@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls that were seen: what all with equal mods have in common, and their launches."""
+
+import functools
+import typing
+
+import torch
+
+from .._attention import context_of
+from .._plan import Launch
+from .._structs import F32
+from .._tensor import NAMES, address, current_stream, empty_like, facts, tensor
+from ._blocks import Blocks, Lists, is_capturing
+from ._expr import Expressions
+from ._program import Program, stored
+from ._rows import COMPARISONS
+from ._translate import Mod
+
+_MOST, _MOST_KEPT = 1024, 16
+
+# Calls that were seen, by what their mods are known by (see _keys), and repeats of
+# those that read no tensor but queries, keys and values.
+known_calls, _numbers_alone = {}, {}
+
+
+@functools.lru_cache(maxsize=_MOST)
+def plan_of(target, text):
+    return context_of(target).module(text)
+
+
+class Call:
+    """What all calls with equal mods, types and head dims have in common."""
+
+    def __init__(
+        self, score_mod, mask_mod, blocks_shape, has_lists, block_size, bounded, tensors, device, dtype, dims, has_lse
+    ):
+        build = Expressions()
+        self.blocks = Blocks(blocks_shape, block_size, build) if blocks_shape else None
+        self.lists = Lists(block_size) if has_lists else None
+        # Without a key, tensors are those of the trace.
+        captured = tensors or (None, None)
+        self.score = Mod(score_mod, True, device, build, captured[0]) if score_mod else None
+        self.mask = Mod(mask_mod, False, device, build, captured[1], bounded) if mask_mod else None
+        self.is_kept = not any(mod and mod.reads_values for mod in (self.score, self.mask))
+        score = self.score and _scalar(build, self.score.result, "f32")
+        mask = self.mask and _scalar(build, self.mask.result, "i1")
+        if self.blocks:
+            partial = build.both(self.blocks.partial, mask) if mask else self.blocks.partial
+            mask = build.either(self.blocks.full, partial)
+        self.program = Program(build, score, mask, self.lists, dtype, *dims, has_lse)
+        self.tables = self.program.tables()
+        for mod in filter(None, (self.score, self.mask)):
+            mod.keep(self.tables)
+        self.launches, self.gradients = {}, {}
+
+    def values(self, score_tensors, mask_tensors, blocks, sizes, device):
+        """The tensor of this call for each table; of tensors that want a gradient,
+        with the graph of its derivative."""
+        values = self._evaluated([(self.score, score_tensors)], sizes, device)
+        of_mask = [(self.mask, mask_tensors), (self.blocks, [blocks.kinds]), (self.lists, blocks.lists)]
+        if not self._is_kept(mask_tensors, blocks) or is_capturing(device):
+            return values | self._evaluated(of_mask, sizes, device)
+        # Of each stream its own, for none waits for another.
+        stream = torch.cuda.current_stream(device) if device.type == "cuda" else None
+        known = self, *sizes.values(), stream
+        kept = blocks.kept.get(known)
+        if kept is None:
+            if len(blocks.kept) >= _MOST_KEPT:
+                blocks.kept.clear()
+            with torch.inference_mode(False):
+                kept = blocks.kept[known] = self._evaluated(of_mask, sizes, device)
+        return values | kept
+
+    def _is_kept(self, mask_tensors, blocks):
+        return blocks.kept is not None and self.is_kept and not wants_gradient(mask_tensors)
+
+    def has_growing_keys(self, mask_tensors, blocks, sizes, device):
+        """Whether keys grow wherever the mask has bounds by that; True where that
+        cannot be known."""
+        if not self.mask or not self.mask.growing or not self._is_kept(mask_tensors, blocks):
+            return True
+        known = blocks.kept.get((self, "grows"))
+        if known is None and not is_capturing(device):
+            with torch.inference_mode(False), torch.no_grad():
+                results = self.mask.evaluate(mask_tensors, sizes, device)
+                known = all(bool(results[step].all()) for step in self.mask.growing)
+            blocks.kept[self, "grows"] = known
+        return known is not False
+
+    def _evaluated(self, given, sizes, device):
+        """`values` of those tables that `given`, pairs of a mod and its tensors, have."""
+        values = {}
+        for mod, tensors in given:
+            tables = [table for table in self.tables if mod and table.mod is mod]
+            if not tables:
+                continue
+            learned = wants_gradient(tensors)
+            own = (lambda x: x) if learned else plain
+            with torch.set_grad_enabled(learned):
+                results = mod.evaluate(tensors, sizes, device)
+                values |= {table: stored(own(results[table.step]), device) for table in tables}
+        return values
+
+
+def _scalar(build, value, type):
+    return build.convert(value.at(()), type, value.wide)
+
+
+def plain(x):
+    """Without the graph of its derivative and without a class of its own."""
+    return x.detach() if x.requires_grad or type(x) is not torch.Tensor else x
+
+
+def wants_gradient(tensors):
+    return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
+
+
+class Mods(typing.NamedTuple):
+    """score_mod and mask_mod, and `key_of` each."""
+
+    score: typing.Optional[typing.Callable]
+    mask: typing.Optional[typing.Callable]
+    score_known: tuple
+    mask_known: tuple
+
+
+def find(mods, blocks, block_size, query, value, has_lse, bounds=True):
+    """The call, and the tensors of this one that score_mod and mask_mod capture.
+    bounds: whether mask_mod may have some where keys grow."""
+    # Lists of blocks are less than what one bound leaves.
+    bounded = (("eq",) if blocks.lists else COMPARISONS) if bounds else ()
+    dims = query.shape[3], value.shape[3]
+    shape = None if blocks.kinds is None else tuple(blocks.kinds.shape)
+    rest = shape, blocks.lists is not None, block_size, bounded, query.device, query.dtype, dims, has_lse
+    (score_key, score_tensors), (mask_key, mask_tensors) = mods.score_known, mods.mask_known
+    key = (score_key, mask_key, rest) if score_key and mask_key else None
+    call = known_calls.get(key)
+    if call is None:
+        tensors = (score_tensors, mask_tensors) if key else None
+        blocks_shape, has_lists, block_size, bounded, *rest = rest
+        call = Call(mods.score, mods.mask, blocks_shape, has_lists, block_size, bounded, tensors, *rest)
+        if key and call.is_kept:
+            if len(known_calls) >= _MOST:
+                known_calls.clear()
+            known_calls[key] = call
+    if key is None:
+        score_tensors, mask_tensors = (mod.own if mod else [] for mod in (call.score, call.mask))
+    return call, score_tensors, mask_tensors
+
+
+def _launch(call, scale, arrays, numbers, has_lse):
+    """The launch of arrays like these, kept by the call."""
+    shape = (*arrays[0].shape[:3], arrays[2].shape[3])
+    known = scale, *numbers, *map(facts, arrays)
+    launch = call.launches.get(known)
+    if launch is None:
+        described = [tensor(array) for array in arrays]
+        outputs = [empty_like(arrays[0], shape, None)]
+        if has_lse:
+            outputs.append(empty_like(arrays[0], shape[:3], NAMES[F32]))
+        arguments = [*described, *numbers, scale, *map(tensor, outputs)]
+        target, text = described[0].target, call.program.text
+        # The first launch alone takes a fifth of the time; others take a plan for all.
+        plan = plan_of(target, text) if call.launches else context_of(target).module(text, launch=arguments)
+        launch = Launch(plan, arguments, shape)
+        if len(call.launches) >= _MOST:
+            call.launches.clear()
+        call.launches[known] = launch
+    return launch
+
+
+class Repeat(typing.NamedTuple):
+    """A launch and what it reads beside queries, keys and values, for calls like the
+    one before."""
+
+    launch: Launch
+    captures: list
+    addresses: list
+    has_lse: bool
+
+
+class Repeats:
+    """Of calls without gradients those that were seen with these mods, blocks and
+    shapes: nothing but what mods are known by is looked at again."""
+
+    def __init__(self, mods, blocks, arrays, *options):
+        (score_key, score_tensors), (mask_key, mask_tensors) = mods.score_known, mods.mask_known
+        self._known, self._key = blocks.repeats, None
+        if self._known is None and blocks.kinds is None and not blocks.lists and not mask_tensors:
+            self._known = _numbers_alone
+        is_known = score_key and mask_key and not score_tensors and self._known is not None
+        device = arrays[0].device
+        if not is_known or wants_gradient([*arrays, *mask_tensors]) or is_capturing(device):
+            return
+        given = [facts(x) for x in arrays]
+        if None not in given and all(type(x) in (float, int, bool, type(None)) for x in options):
+            stream = current_stream(arrays[0]) if device.type == "cuda" else None
+            self._key = score_key, mask_key, *given, *options, stream
+
+    def find(self):
+        return self._known.get(self._key) if self._key else None
+
+    def keep(self, call, scale, numbers, has_lse, arrays):
+        """Keeps the launch of this call; its captures are what follows three of
+        `arrays`."""
+        if not self._key or not call.is_kept or self._known is _numbers_alone and call.tables:
+            return
+        if len(self._known) >= _MOST:
+            self._known.clear()
+        launch, captures = _launch(call, scale, [plain(x) for x in arrays], numbers, has_lse), arrays[3:]
+        self._known[self._key] = Repeat(launch, captures, [address(x) for x in captures], has_lse)
+
+
+def run_call(call, scale, numbers, has_lse, arrays):
+    """`run` of queries, keys, values and captures."""
+    arrays = [plain(x) for x in arrays]
+    launch = _launch(call, scale, arrays, numbers, has_lse)
+    return run(launch, arrays[:3], [address(x) for x in arrays[3:]], has_lse)
+
+
+def run(launch, given, captured, has_lse):
+    """The output and the log-sum-exp of query, key and value, and of what is at the
+    addresses `captured`."""
+    query = given[0]
+    out = empty_like(query, launch.shape, None)
+    addresses = [*map(address, given), *captured, address(out)]
+    lse = None
+    if has_lse:
+        lse = empty_like(query, launch.shape[:3], NAMES[F32])
+        addresses.append(address(lse))
+    launch.run(addresses, query)
+    return out, lse
