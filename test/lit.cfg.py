@@ -65,7 +65,8 @@ for package in ("numpy", "torch", "attn_gym", "transformers", "jax", "torch_mlir
 
 # Versions of Triton, which ./dev test installs. They have an LLVM of their own, which
 # libfake-cpu.so's (host_cpu, below) is not for.
-if "host_cpu" not in lit_config.params and glob.glob(os.path.join(config.source_dir, ".cache/triton/*/lib/python3*/site-packages/triton")):
+versions = glob.glob(os.path.join(config.source_dir, ".cache/triton/*/lib/python3*/site-packages/triton"))
+if versions and "host_cpu" not in lit_config.params:
     config.available_features.add("triton")
 
 # PyTorch's operator in C++ and XLA's calls, which are built where PyTorch and
