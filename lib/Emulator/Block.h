@@ -185,6 +185,12 @@ public:
     return phaseBarriers.describe(number);
   }
   EmulatorCounters &counter() { return counters; }
+  void countConflicts(const EmulatorSite &at, int64_t conflicts) {
+    if (!conflicts)
+      return;
+    counters.bankConflicts += conflicts;
+    counters.conflictsAt[at.location] += conflicts;
+  }
   bool hasFault(FaultKind kind) const { return log.has(kind); }
   /// Whether all threads of the block of this rank have exited.
   bool hasEnded(unsigned rank) const {

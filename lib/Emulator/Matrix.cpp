@@ -139,7 +139,7 @@ static void loadMatrices(Warp &warp, const EmulatorSite &site, uint32_t lanes) {
       block.shared().readForWarp(thread, thread.waitsAt, rows[row], 16,
                                  matrices[n][row]);
     }
-    block.counter().bankConflicts += conflictsOf(rows);
+    block.countConflicts(site, conflictsOf(rows));
   }
   for (unsigned lane = 0; lane < kWarpSize; ++lane)
     for (int32_t n = 0; n < count; ++n) {

@@ -69,7 +69,8 @@ static void countRequest(Block &block, ArrayRef<LaneAccess> request) {
   EmulatorCounters &counters = block.counter();
   if (request[0].isShared) {
     ++counters.sharedRequests;
-    counters.bankConflicts += bankConflicts(request, block.launched());
+    block.countConflicts(block.site(request[0].site),
+                         bankConflicts(request, block.launched()));
   } else {
     ++counters.globalRequests;
     counters.globalSectors += sectors(request);

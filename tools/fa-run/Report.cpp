@@ -69,6 +69,19 @@ static void printWorkspace(const Execution &execution, raw_ostream &out) {
         << execution.workspaceBytes << " bytes\n";
 }
 
+/// Where most bank conflicts are.
+static void printConflicts(const EmulatorCounters &counters, raw_ostream &out) {
+  constexpr size_t kMostPlaces = 8;
+  SmallVector<std::pair<int64_t, StringRef>> places;
+  for (const auto &[place, conflicts] : counters.conflictsAt)
+    places.push_back({-conflicts, place});
+  llvm::sort(places);
+  for (auto [conflicts, place] : ArrayRef(places).take_front(kMostPlaces))
+    out << "conflicts " << -conflicts << " at " << place << "\n";
+  if (places.size() > kMostPlaces)
+    out << "conflicts at " << places.size() - kMostPlaces << " other places\n";
+}
+
 static void printCounters(const Report &report, raw_ostream &out) {
   if (!report.execution.counters)
     return;
@@ -86,6 +99,7 @@ static void printCounters(const Report &report, raw_ostream &out) {
     if (count)
       out << ", " << count << " wgmma m64n" << 8 * n << "k16";
   out << "\n";
+  printConflicts(c, out);
 }
 
 static json::Value jsonCounters(const Report &report) {
@@ -105,6 +119,10 @@ static json::Value jsonCounters(const Report &report) {
                    {"barriers", c.barriers},
                    {"tma_boxes", c.boxes},
                    {"tma_bytes", c.boxBytes}};
+  json::Object places;
+  for (const auto &[place, conflicts] : c.conflictsAt)
+    places[place] = conflicts;
+  all["bank_conflicts_at"] = std::move(places);
   for (auto [n, count] : enumerate(c.products))
     if (count)
       all["wgmma_m64n" + std::to_string(8 * n) + "k16"] = count;

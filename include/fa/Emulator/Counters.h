@@ -10,6 +10,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 
 namespace fa {
 
@@ -19,6 +21,8 @@ struct EmulatorCounters {
   /// Passes through the 32 banks of 4 bytes beyond those that the bytes asked
   /// for need.
   int64_t bankConflicts = 0;
+  /// Of these, by the place in the user's program that asks (EmulatorSite's).
+  std::map<std::string, int64_t> conflictsAt;
   int64_t globalRequests = 0;
   int64_t globalSectors = 0; ///< of 32 bytes
   int64_t mma = 0;           ///< m16n8k16, of a warp
@@ -36,6 +40,8 @@ struct EmulatorCounters {
   EmulatorCounters &operator+=(const EmulatorCounters &other) {
     sharedRequests += other.sharedRequests;
     bankConflicts += other.bankConflicts;
+    for (const auto &[place, conflicts] : other.conflictsAt)
+      conflictsAt[place] += conflicts;
     globalRequests += other.globalRequests;
     globalSectors += other.globalSectors;
     mma += other.mma;

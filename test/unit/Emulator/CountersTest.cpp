@@ -39,6 +39,11 @@ TEST(Counters, BankConflicts) {
   EXPECT_EQ(strided("vector<4xf32>", 16).bankConflicts, 0);
   EXPECT_EQ(strided("vector<4xf32>", 128).bankConflicts, 28);
   EXPECT_EQ(strided("f16", 2).bankConflicts, 0);
+  // Where they are: at the store.
+  EXPECT_TRUE(strided("i32", 4).conflictsAt.empty());
+  auto places = strided("i32", 128).conflictsAt;
+  ASSERT_EQ(places.size(), 1u);
+  EXPECT_EQ(places.begin()->second, 31);
 }
 
 fa::EmulatorCounters matrix(int rowBytes) {
