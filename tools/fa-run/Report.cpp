@@ -73,8 +73,8 @@ static void printWorkspace(const Execution &execution, raw_ostream &out) {
 static void printConflicts(const EmulatorCounters &counters, raw_ostream &out) {
   constexpr size_t kMostPlaces = 8;
   SmallVector<std::pair<int64_t, StringRef>> places;
-  for (const auto &[place, conflicts] : counters.conflictsAt)
-    places.push_back({-conflicts, place});
+  for (const auto &entry : counters.conflictsAt)
+    places.push_back({-entry.second, entry.first()});
   llvm::sort(places);
   for (auto [conflicts, place] : ArrayRef(places).take_front(kMostPlaces))
     out << "conflicts " << -conflicts << " at " << place << "\n";
@@ -120,8 +120,8 @@ static json::Value jsonCounters(const Report &report) {
                    {"tma_boxes", c.boxes},
                    {"tma_bytes", c.boxBytes}};
   json::Object places;
-  for (const auto &[place, conflicts] : c.conflictsAt)
-    places[place] = conflicts;
+  for (const auto &entry : c.conflictsAt)
+    places[entry.first()] = entry.second;
   all["bank_conflicts_at"] = std::move(places);
   for (auto [n, count] : enumerate(c.products))
     if (count)

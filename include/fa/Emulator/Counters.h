@@ -7,11 +7,11 @@
 #ifndef FA_EMULATOR_COUNTERS_H
 #define FA_EMULATOR_COUNTERS_H
 
+#include "llvm/ADT/StringMap.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <string>
 
 namespace fa {
 
@@ -22,7 +22,7 @@ struct EmulatorCounters {
   /// for need.
   int64_t bankConflicts = 0;
   /// Of these, by the place in the user's program that asks (EmulatorSite's).
-  std::map<std::string, int64_t> conflictsAt;
+  llvm::StringMap<int64_t> conflictsAt;
   int64_t globalRequests = 0;
   int64_t globalSectors = 0; ///< of 32 bytes
   int64_t mma = 0;           ///< m16n8k16, of a warp
@@ -40,8 +40,8 @@ struct EmulatorCounters {
   EmulatorCounters &operator+=(const EmulatorCounters &other) {
     sharedRequests += other.sharedRequests;
     bankConflicts += other.bankConflicts;
-    for (const auto &[place, conflicts] : other.conflictsAt)
-      conflictsAt[place] += conflicts;
+    for (const auto &entry : other.conflictsAt)
+      conflictsAt[entry.first()] += entry.second;
     globalRequests += other.globalRequests;
     globalSectors += other.globalSectors;
     mma += other.mma;
