@@ -9,7 +9,7 @@ import torch
 from .._attention import context_of
 from .._plan import Launch
 from .._structs import F32
-from .._tensor import NAMES, address, current_stream, empty_like, facts, tensor
+from .._tensor import NAMES, address, empty_like, facts, tensor
 from ._blocks import Blocks, Lists, is_capturing
 from ._expr import Expressions
 from ._program import Program, stored
@@ -60,9 +60,7 @@ class Call:
         of_mask = [(self.mask, mask_tensors), (self.blocks, [blocks.kinds]), (self.lists, blocks.lists)]
         if not self._is_kept(mask_tensors, blocks) or is_capturing(device):
             return values | self._evaluated(of_mask, sizes, device)
-        # Of each stream its own, for none waits for another.
-        stream = torch.cuda.current_stream(device) if device.type == "cuda" else None
-        known = self, *sizes.values(), stream
+        known = self, *sizes.values(), _stream_of(device)
         kept = blocks.kept.get(known)
         if kept is None:
             if len(blocks.kept) >= _MOST_KEPT:
@@ -100,6 +98,12 @@ class Call:
                 results = mod.evaluate(tensors, sizes, device)
                 values |= {table: stored(own(results[table.step]), device) for table in tables}
         return values
+
+
+def _stream_of(device):
+    """The stream of a card, each of which has what is kept of its own: none waits for
+    another."""
+    return torch.cuda.current_stream(device) if device.type == "cuda" else None
 
 
 def _scalar(build, value, type):
@@ -194,8 +198,7 @@ class Repeats:
             return
         given = [facts(x) for x in arrays]
         if None not in given and all(type(x) in (float, int, bool, type(None)) for x in options):
-            stream = current_stream(arrays[0]) if device.type == "cuda" else None
-            self._key = score_key, mask_key, *given, *options, stream
+            self._key = score_key, mask_key, *given, *options, _stream_of(device)
 
     def find(self):
         return self._known.get(self._key) if self._key else None

@@ -1,6 +1,8 @@
 """BlockMasks whose blocks are walked as they are listed: values and gradients beside
 float64, tables that change, and lists that leave out a block, which is to be seen."""
 
+import weakref
+
 import torch
 from flex_check import check, everywhere, inputs, unfused, wrong
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask
@@ -169,6 +171,28 @@ with torch.inference_mode():
 for x in (q, k, v):
     x.requires_grad_()
 flex_attention(q, k, v, None, some, enable_gqa=True).sum().backward()
+# A captured graph keeps nothing of its own and takes nothing that is kept; tables that it
+# reads stay when they are no longer those of the mask.
+with torch.no_grad():
+    attend()
+    assert evaluations() == 0
+    is_capturing = flex._blocks.is_capturing
+    flex._blocks.is_capturing = flex._calls.is_capturing = lambda device: True
+    assert evaluations() == 1 and evaluations() == 1
+    flex._blocks.is_capturing = flex._calls.is_capturing = is_capturing
+    read = weakref.ref(flex.tables_of(some).lists[0])
+    document.copy_(torch.arange(T) // 130)
+    assert evaluations() == 2 and flex.tables_of(some).lists[0] is not read()
+    assert read() is not None
+# A call like the one before looks for nothing but its launch; another scale is another.
+with torch.no_grad():
+    found, find = [], flex.find
+    flex.find = lambda *given, **how: found.append(given) or find(*given, **how)
+    attend()
+    assert not found
+    other = flex_attention(q, k, v, None, some, scale=2.0, enable_gqa=True, return_lse=True)
+    assert found and (other[1] - attend()[1]).abs().max() > 0.1
+    flex.find = find
 flex._translate.Mod.evaluate = evaluate
 
 # ===--- Gradients ---===
