@@ -4,16 +4,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "UpstreamReaders.h"
+
 #include "fa/Runtime/TritonProgram.h"
 #include "fa/Target/Compile.h"
 
 #include "Triton/Triton.h"
-#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MemoryBufferRef.h"
 #include "llvm/Support/Regex.h"
 
 #include <random>
@@ -23,7 +23,7 @@ using namespace mlir;
 
 /// The reader of TTIR, printing what was read, the lowering to kernels of tiles
 /// and the proof that one is attention: what no program may end. What ends the
-/// process in MLIR's own readers (test/Fuzz/upstream) is left out.
+/// process in MLIR's own readers is left out.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   DialectRegistry registry;
   fa::registerDialects(registry);
@@ -32,11 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   ScopedDiagnosticHandler quiet(&context,
                                 [](Diagnostic &) { return success(); });
   std::string text(reinterpret_cast<const char *>(data), size);
-  static const llvm::Regex arrayOfIndex(
-      "array[[:space:]]*<[[:space:]]*(index|!)");
-  static const llvm::Regex largeNumber("#[0-9]{7}");
-  if (isBytecode(MemoryBufferRef(text, "input")) || arrayOfIndex.match(text) ||
-      largeNumber.match(text))
+  if (endsUpstreamReaders(text))
     return 0;
   auto module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
