@@ -176,6 +176,10 @@ typedef struct faContextOptions {
    * launch that gets none of it runs without splits, slower, which `log` is
    * told. 0: no launch gets any. */
   uint64_t workspacePoolBytes;
+  /* Of "emulator:ARCH": not 0: launches count what they ask of the memory and
+   * of the matrix units, for faGetLastCounters. This takes time: up to half as
+   * long again. */
+  int32_t counters;
 } faContextOptions;
 
 /* `options` may be null. For a card, opens the driver and, of CUDA, retains the
@@ -410,6 +414,12 @@ FA_API faStatus faPlanGetKernelInfo(faPlan plan, uint32_t index,
  * faPlanEnqueue on the default stream and waits for it. */
 FA_API faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
                              size_t count) FA_NOEXCEPT;
+
+/* What this thread's last launch counted, as JSON: "counters" of fa-run --json
+ * (docs/emulator.md), bank conflicts by their place in the program among them.
+ * "" if it counted nothing (faContextOptions.counters) or failed. Valid until
+ * this thread's next launch. */
+FA_API const char *faGetLastCounters(void) FA_NOEXCEPT;
 
 /* Of a card's plan: enqueues a launch on `stream`, a CUstream of the card's
  * primary context or a hipStream_t (null: the default stream), and returns.

@@ -12,14 +12,18 @@
 #include "fa/Launch/TargetName.h"
 #include "fa/Plan/Machine.h"
 #include "fa/Target/HostInfo.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/TargetSelect.h"
 
 using namespace llvm;
 using namespace fa;
 
 static thread_local std::string lastError;
+static thread_local std::string lastCounters;
 
 const char *faGetLastErrorMessage(void) noexcept { return lastError.c_str(); }
+
+const char *faGetLastCounters(void) noexcept { return lastCounters.c_str(); }
 
 const char *faGetVersion(void) noexcept { return FA_VERSION; }
 
@@ -158,6 +162,7 @@ faStatus faContextCreate(const faContextOptions *options,
     if (isEmulator)
       if (Error error = openEmulator(name, store))
         return fail(FA_ERROR_INVALID_ARGUMENT, std::move(error));
+    store.emulation.count = given->counters != 0;
     store.host = createHostDevice(*given);
     result->threads = store.host->numThreads();
   }
@@ -296,10 +301,22 @@ chooseBound(faPlanImpl &plan, ArrayRef<LaunchArgument> given, bool isPlanned,
   return chooseBound(plan, given, isPlanned, choose);
 }
 
+/// Runs a launch in the emulator; what it counts is for faGetLastCounters.
+static faStatus emulate(const EmulatorPlan &plan,
+                        ArrayRef<LaunchArgument> arguments) {
+  auto counters = plan.launch(arguments);
+  if (!counters)
+    return fail(FA_ERROR_DEVICE, counters.takeError());
+  if (plan.isCounting())
+    lastCounters = formatv("{0}", json::Value(toJson(*counters))).str();
+  return FA_SUCCESS;
+}
+
 /// Converts and checks the arguments and starts the launch: on the host it has
 /// run then, on a card it is enqueued.
 static faStatus start(faPlan plan, const LaunchOptions &options,
                       const faArgument *arguments, size_t count) {
+  lastCounters.clear();
   ConvertedArguments converted;
   if (Failure failure = converted.convert(arguments, count))
     return fail(FA_ERROR_INVALID_ARGUMENT, failure);
@@ -317,10 +334,8 @@ static faStatus start(faPlan plan, const LaunchOptions &options,
   noteSlower(*plan, chosen->choice, chosen->launch);
   const LoadedPlan &loaded = *chosen->launch.plan;
   ArrayRef<LaunchArgument> given = chosen->launch.arguments();
-  if (loaded.emulator) {
-    auto counters = loaded.emulator->launch(given);
-    return counters ? FA_SUCCESS : fail(FA_ERROR_DEVICE, counters.takeError());
-  }
+  if (loaded.emulator)
+    return emulate(*loaded.emulator, given);
   if (Error error = loaded.host
                         ? loaded.host->launch(chosen->choice, given)
                         : loaded.card->launch(chosen->choice, given,

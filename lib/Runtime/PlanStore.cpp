@@ -27,7 +27,8 @@ static Error load(Artifact artifact, const PlanStore::Options &options,
     return Error::success();
   }
   if (options.compile.emulate) {
-    auto loaded = EmulatorPlan::load(std::move(artifact), options.host);
+    auto loaded = EmulatorPlan::load(std::move(artifact), options.host,
+                                     options.emulation);
     if (!loaded)
       return loaded.takeError();
     plan.emulator = std::move(*loaded);

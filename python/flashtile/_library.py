@@ -70,7 +70,7 @@ def _load():
     for name in ("faContextDestroy", "faPlanDestroy"):
         function = getattr(loaded, name)
         function.argtypes, function.restype = [c_void_p], None
-    for name in ("faGetLastErrorMessage", "faGetVersion"):
+    for name in ("faGetLastErrorMessage", "faGetLastCounters", "faGetVersion"):
         function = getattr(loaded, name)
         function.argtypes, function.restype = [], c_char_p
     loaded.faPlanDescribe.argtypes = [c_void_p]

@@ -54,6 +54,7 @@ class ContextOptions(_Sized):
         ("hostCpu", c_char_p),
         ("compile", c_int),
         ("workspacePoolBytes", c_uint64),
+        ("counters", c_int32),
     ]
 
 

@@ -11,6 +11,7 @@ is NVIDIA's. The functions of JITFunction that call all this change with each
 version, and so none of them is replaced.
 """
 
+import collections
 import ctypes
 import functools
 import inspect
@@ -30,9 +31,9 @@ from triton.compiler.compiler import CompiledKernel
 
 from . import _structs as fa
 from ._library import Error, check, library, version
-from ._plan import Context
+from ._plan import Context, last_counters
 from ._tensor import Tensor, tensor
-from .triton import CheckError, Launched
+from .triton import BankConflicts, CheckError, Launched
 
 _NAME = "flashtile"
 _DEVICE_FAILED = 3  # FA_ERROR_DEVICE: of the emulator, what it found
@@ -157,16 +158,27 @@ class _Kernel:
                 error = Error(error.status, _named(str(error), names))
             found = self._context.target.startswith("emulator") and error.status == _DEVICE_FAILED
             raise _explained(CheckError if found else Error, error) from None
-        _last.launch = self, arguments, names
+        _last.launch = self, arguments, names, last_counters()
 
-    def describe(self, arguments, names):
+    def describe(self, arguments, names, counters):
         """How a launch ran, whose arrays need not be there any more."""
-        name = _name_of(self._text)
+        name, conflicts = _name_of(self._text), _conflicts(counters)
         if self._raise == "off":
-            return Launched(name, False, f"not raised: @{name}: raise_attention is 'off'")
+            return Launched(name, False, f"not raised: @{name}: raise_attention is 'off'", conflicts)
         why = self._plan.not_raised(arguments)
         text = why or "\n  ".join(self._plan.describe()["raised"])
-        return Launched(name, why is None, _named(_with_source(text), names))
+        return Launched(name, why is None, _named(_with_source(text), names), conflicts)
+
+
+def _conflicts(counters):
+    """Bank conflicts by the line, of counts by what stands in it."""
+    if counters is None:
+        return None
+    lines = collections.Counter()
+    for place, count in counters["bank_conflicts_at"].items():
+        found = _PLACE.match(place + ": ")
+        lines[(found["file"], int(found["line"])) if found else (None, None)] += count
+    return [BankConflicts(*line, count) for line, count in lines.most_common()]
 
 
 def last_launch():
@@ -274,6 +286,11 @@ class _Utils:
         pass
 
 
+def _context(target):
+    # An attention has kernels for any launch, of which each runs one or two.
+    return Context(target, compile="lazy", counters=target.startswith("emulator:"))
+
+
 class _Driver(DriverBase):
     """Launches on one target, kernels that are attention as one or not. Triton
     keeps what it compiled by the number of the device, and so each has its own."""
@@ -282,8 +299,7 @@ class _Driver(DriverBase):
 
     def __init__(self, target, raise_attention):
         self.target, self._number = target, next(self._numbers)
-        # An attention has kernels for any launch, of which each runs one or two.
-        self.utils, self.launcher_cls = _Utils(Context(target, compile="lazy"), raise_attention), _Launcher
+        self.utils, self.launcher_cls = _Utils(_context(target), raise_attention), _Launcher
 
     @classmethod
     def is_active(cls):

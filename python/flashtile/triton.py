@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ._library import Error
 from ._plan import RAISE
 
-__all__ = ["wrap", "activate", "deactivate", "last_launch", "Launched", "CheckError", "Error"]
+__all__ = ["wrap", "activate", "deactivate", "last_launch", "Launched", "BankConflicts", "CheckError", "Error"]
 
 _lock = threading.RLock()  # of Triton's driver, of which a process has one
 
@@ -36,16 +36,29 @@ class CheckError(Error):
         self.kind, self.file, self.line = kind, file, line
 
 
+class BankConflicts(NamedTuple):
+    """Passes through the banks of shared memory beyond those that the bytes asked
+    for need, in what FlashTile made of one line: file, line (None where it is not
+    known), and how many."""
+
+    file: str | None
+    line: int | None
+    count: int
+
+
 class Launched(NamedTuple):
     """How a launch ran.
 
     kernel: its name. raised: whether as attention. explanation: what was proved
     of the kernel, in lines; of one that ran as it is written, why.
+    bank_conflicts: in the emulator a `BankConflicts` for each line that has some,
+    the most first; elsewhere None.
     """
 
     kernel: str
     raised: bool
     explanation: str
+    bank_conflicts: list | None = None
 
 
 @functools.cache

@@ -105,28 +105,7 @@ static void printCounters(const Report &report, raw_ostream &out) {
 static json::Value jsonCounters(const Report &report) {
   if (!report.execution.counters)
     return nullptr;
-  const EmulatorCounters &c = *report.execution.counters;
-  json::Object all{{"shared_requests", c.sharedRequests},
-                   {"bank_conflicts", c.bankConflicts},
-                   {"global_requests", c.globalRequests},
-                   {"global_sectors", c.globalSectors},
-                   {"mma_m16n8k16", c.mma},
-                   {"mma_m16n8k8", c.mmaTf32},
-                   {"mfma", c.mfma},
-                   {"ldmatrix", c.matrixLoads},
-                   {"cp_async", c.asyncCopies},
-                   {"shuffles", c.shuffles},
-                   {"barriers", c.barriers},
-                   {"tma_boxes", c.boxes},
-                   {"tma_bytes", c.boxBytes}};
-  json::Object places;
-  for (const auto &entry : c.conflictsAt)
-    places[entry.first()] = entry.second;
-  all["bank_conflicts_at"] = std::move(places);
-  for (auto [n, count] : enumerate(c.products))
-    if (count)
-      all["wgmma_m64n" + std::to_string(8 * n) + "k16"] = count;
-  return all;
+  return toJson(*report.execution.counters);
 }
 
 static void printCompilation(const Execution &execution, raw_ostream &out) {

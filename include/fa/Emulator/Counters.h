@@ -8,6 +8,7 @@
 #define FA_EMULATOR_COUNTERS_H
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
 
 #include <array>
 #include <cstddef>
@@ -58,6 +59,9 @@ struct EmulatorCounters {
     return *this;
   }
 };
+
+/// By the names of docs/emulator.md, "Counters".
+llvm::json::Object toJson(const EmulatorCounters &counters);
 
 } // namespace fa
 

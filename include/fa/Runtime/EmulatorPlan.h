@@ -31,6 +31,9 @@ public:
 
   const Artifact &artifact() const { return plan; }
 
+  /// Whether launches count their requests.
+  bool isCounting() const { return options.count; }
+
   /// The kernels that a launch with these arguments runs.
   llvm::Expected<LaunchChoice>
   choose(llvm::ArrayRef<LaunchArgument> arguments) const;

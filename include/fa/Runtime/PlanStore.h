@@ -64,6 +64,7 @@ public:
     std::shared_ptr<HostDevice> host;
     std::shared_ptr<GpuDevice> card;
     CompileOptions compile;
+    EmulatedProgram::Options emulation; ///< how the emulator runs
     CompileMode mode = CompileMode::Eager;
     CacheOptions cache;
     std::optional<Tuning> tuning;

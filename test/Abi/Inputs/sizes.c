@@ -6,7 +6,7 @@
 
 /* The sizes of this version on machines of 64 bits: a member was added since
  * the header that is older, and none was moved. */
-enum { optionsSize = 160, descSize = 128 };
+enum { optionsSize = 168, descSize = 128 };
 
 int main(void) {
   faContextOptions options;

@@ -96,6 +96,14 @@ def printing(x, out):
     tl.store(out, 1.0)
 
 
+@triton.jit
+def sums_of_sums(x, out, rows, R: tl.constexpr, B: tl.constexpr):
+    at = tl.arange(0, R)[:, None] * B + tl.arange(0, B)[None, :]
+    a = tl.load(x + at)  # kept in shared memory, whose banks its rows share
+    tl.store(rows + tl.arange(0, R), tl.cumsum(tl.sum(a, 1), 0))
+    tl.store(out + at, a + tl.cumsum(tl.sum(a, 0), 0)[None, :])
+
+
 def line_of(text):
     return next(n for n, line in enumerate(open(__file__), 1) if text in line)
 
@@ -128,6 +136,25 @@ def check_shared_arrays(target, x):
     total, count = numpy.zeros(1, "float32"), numpy.zeros(256, "int32")
     wrap(summed, target)[(cdiv(n, 256),)](whole, total, count, n, B=256)
     assert total[0] == whole.sum(dtype="float64") and count.sum() == n, (total, count)
+
+
+def check_bank_conflicts():
+    """They are told by the line, where they are counted."""
+    x = numpy.random.default_rng(6).standard_normal((64, 32)).astype("float32")
+    out, rows = numpy.empty_like(x), numpy.empty(64, "float32")
+    for target in ("emulator:sm_80", "cpu"):
+        flashtile.triton.wrap(sums_of_sums, target)[(1,)](x, out, rows, R=64, B=32)
+        found = flashtile.triton.last_launch().bank_conflicts
+        if target == "cpu":
+            assert found is None, found
+            continue
+        assert found and {type(c) for c in found} == {flashtile.triton.BankConflicts}, found
+        assert found == sorted(found, key=lambda c: -c.count) and found[-1].count > 0, found
+        assert {os.path.basename(c.file) for c in found} == {HERE}, found
+        assert line_of("whose banks its rows share") in [c.line for c in found], found
+        # What has none.
+        flashtile.triton.wrap(add, target)[(1,)](x, x, out, 64, B=64)
+        assert flashtile.triton.last_launch().bank_conflicts == []
 
 
 def main():
@@ -179,6 +206,7 @@ def main():
     wrap(without_mask, emulated)[(2,)](x, out, n, B=1024)
     # A part of an array is all that there is of it.
     expect(flashtile.triton.CheckError, ["out of bounds"], wrap(add, emulated)[(3,)], x[:2999], y, out, n, B=1024)
+    check_bank_conflicts()
     # What cannot be done is an error by name.
     expect(flashtile.Error, [HERE, "tt.print", "in kernel @printing", 'tl.device_print("x"'],
            wrap(printing)[(1,)], x, out)

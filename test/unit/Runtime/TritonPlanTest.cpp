@@ -124,6 +124,28 @@ TEST(TritonPlan, RunsAsAttention) {
   }
 }
 
+/// Of a thread's last launch, in an emulator that is to count.
+TEST(TritonPlan, CountsWhatALaunchAsksFor) {
+  Log log;
+  for (bool isCounting : {true, false}) {
+    faContextOptions options = log.options("emulator:sm_80");
+    options.counters = isCounting;
+    fa::Context context(options);
+    fa::Plan plan(context, kHeadKernel, nullptr, FA_RAISE_OFF);
+    ASSERT_TRUE(plan) << fa::lastError();
+    HeadLaunch launch;
+    EXPECT_EQ(launch.run(plan), FA_SUCCESS) << fa::lastError();
+    std::string counted = faGetLastCounters();
+    EXPECT_EQ(contains(counted, "\"global_requests\":"), isCounting) << counted;
+    EXPECT_EQ(contains(counted, "\"bank_conflicts_at\":{"), isCounting);
+    // One that fails has counted nothing, and another thread launched nothing.
+    std::thread([] { EXPECT_STREQ(faGetLastCounters(), ""); }).join();
+    launch.arguments[0].type = FA_F16;
+    EXPECT_NE(launch.run(plan), FA_SUCCESS);
+    EXPECT_STREQ(faGetLastCounters(), "");
+  }
+}
+
 /// Of 30 keys the kernel sees 32, of which an attention of 30 keys knows
 /// nothing.
 TEST(TritonPlan, RunsAsWrittenWhereTheLaunchIsNotTheProofs) {
