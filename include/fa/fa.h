@@ -360,6 +360,16 @@ FA_API faStatus faAttentionIsSupported(const char *arch,
 FA_API faStatus faModuleIsSupported(const char *arch,
                                     const faModuleDesc *desc) FA_NOEXCEPT;
 
+/* What the attentions of a module are, without compiling it, as JSON:
+ * {"attentions": [{"function": its name, "mask": "none", "intervals" or
+ * "elements", "has_lower_bound": whether there is one in each interval,
+ * "has_upper_bound"}, ...]}. Where a mask is intervals of keys, no others are
+ * walked; else its elements are looked at one by one, in keys between what
+ * bounds there are or in the blocks of tile.block_lists. Owned by the thread,
+ * until its next call of this function. */
+FA_API faStatus faModuleDescribe(const faModuleDesc *desc,
+                                 const char **description) FA_NOEXCEPT;
+
 /*===--- What a plan is ---------------------------------------------------===*/
 
 /* The plan as JSON: target, architecture, kernels with tiles and scratch,

@@ -25,10 +25,7 @@ std::optional<BlockLists> BlockLists::match(OnlineAttentionOp attention,
       k.dims[2].unitDim < 0)
     return std::nullopt;
   // Intervals of keys are walked without tables where they are all of the mask.
-  MaskRule rule = analyzeMask(attention.getMask());
-  if (llvm::all_of(rule.intervals, [](const KeyInterval &interval) {
-        return interval.complete || interval.completeIf;
-      }))
+  if (analyzeMask(attention.getMask()).isIntervals())
     return std::nullopt;
   auto viewOf = [&](int64_t number) {
     auto before = attention.getCaptures().take_front(number);

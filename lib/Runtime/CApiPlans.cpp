@@ -376,8 +376,27 @@ faStatus faModuleIsSupported(const char *arch,
 }
 
 //===----------------------------------------------------------------------===//
-// What a plan is
+// What a module and a plan are
 //===----------------------------------------------------------------------===//
+
+faStatus faModuleDescribe(const faModuleDesc *desc,
+                          const char **description) noexcept {
+  if (!desc || !description)
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                "faModuleDescribe: expected a module and a place for its "
+                "description, found null");
+  *description = nullptr;
+  Program program;
+  if (faStatus status = readProgram(*desc, program))
+    return status;
+  auto described = describeModule(*program.module);
+  if (!described)
+    return fail(FA_ERROR_COMPILE, described.takeError());
+  static thread_local std::string text;
+  text = std::move(*described);
+  *description = text.c_str();
+  return FA_SUCCESS;
+}
 
 const char *faPlanDescribe(faPlan plan) noexcept {
   return plan ? plan->description.c_str() : "";

@@ -6,6 +6,7 @@
 
 #include "fa/Runtime/DescribePlan.h"
 
+#include "fa/Fusion/MaskAnalysis.h"
 #include "fa/Fusion/Passes.h"
 #include "fa/Target/Bundle.h"
 
@@ -98,6 +99,46 @@ faKernelInfo fa::kernelInfo(const KernelInfo &kernel) {
   info.stackBytes = kernel.stackBytes;
   info.spillBytes = kernel.spillBytes;
   return info;
+}
+
+/// What a kernel knows of the keys that its rows see.
+static json::Object describeMask(tile::AttentionOp op) {
+  if (op.getMask().empty())
+    return json::Object{{"mask", "none"}};
+  MaskRule rule = analyzeMask(op.getMask());
+  auto isBounded = [&](bool upper) {
+    return all_of(rule.intervals, [&](const KeyInterval &interval) {
+      return any_of(interval.bounds, [&](const KeyBound &bound) {
+        return bound.upper == upper;
+      });
+    });
+  };
+  return json::Object{{"mask", rule.isIntervals() ? "intervals" : "elements"},
+                      {"has_lower_bound", isBounded(false)},
+                      {"has_upper_bound", isBounded(true)}};
+}
+
+Expected<std::string> fa::describeModule(mlir::ModuleOp module) {
+  mlir::PassManager pm(module.getContext());
+  buildFusionPipeline(pm, FusionOptions());
+  std::string errors;
+  mlir::ScopedDiagnosticHandler handler(
+      module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+          errors += diagnostic.str() + "\n";
+        return mlir::success();
+      });
+  if (failed(pm.run(module)))
+    return createStringError(StringRef(errors).rtrim());
+  json::Array attentions;
+  module.walk([&](tile::AttentionOp op) {
+    auto function = op->getParentOfType<mlir::FunctionOpInterface>();
+    json::Object found = describeMask(op);
+    found["function"] = function.getName();
+    attentions.push_back(std::move(found));
+  });
+  json::Object object{{"attentions", std::move(attentions)}};
+  return formatv("{0}", json::Value(std::move(object))).str();
 }
 
 std::string fa::explainUnfused(mlir::ModuleOp module) {

@@ -35,6 +35,7 @@ _FUNCTIONS = {
     "faPlanCreateFromModule": [c_void_p, POINTER(ModuleDesc), POINTER(c_void_p)],
     "faAttentionIsSupported": [c_char_p, POINTER(AttentionDesc)],
     "faModuleIsSupported": [c_char_p, POINTER(ModuleDesc)],
+    "faModuleDescribe": [POINTER(ModuleDesc), POINTER(c_char_p)],
     "faPlanLaunch": [c_void_p, POINTER(Argument), c_size_t],
     "faPlanPrepare": [c_void_p, POINTER(Argument), c_size_t],
     "faPlanEnqueue": [c_void_p, c_void_p, POINTER(Argument), c_size_t],

@@ -5,7 +5,7 @@ import ctypes
 import json
 import logging
 import os
-from ctypes import byref, c_void_p
+from ctypes import byref, c_char_p, c_void_p
 
 from . import _structs as fa
 from ._library import check, library
@@ -278,6 +278,14 @@ def last_counters():
     `counters`: a dictionary by the names of docs/emulator.md; None: nothing."""
     text = library.faGetLastCounters()
     return json.loads(text) if text else None
+
+
+def describe_module(text):
+    """What the attentions of a module are, without compiling it: a dictionary, as
+    faModuleDescribe of fa.h has it."""
+    found = c_char_p()
+    check(library.faModuleDescribe(byref(_module_desc(text, None)), byref(found)))
+    return json.loads(found.value)
 
 
 def is_supported(program, arch="host"):

@@ -79,6 +79,12 @@ struct MaskRule {
   static constexpr unsigned maxIntervals = 4;
   llvm::SmallVector<KeyInterval, 2> intervals;
 
+  /// Whether the intervals are the whole mask, where `completeIf` holds.
+  bool isIntervals() const {
+    return llvm::all_of(intervals, [](const KeyInterval &interval) {
+      return interval.complete || interval.completeIf;
+    });
+  }
   /// Upper bounds that are the same for all rows and in every interval: the
   /// keys beyond do not exist for this batch and head.
   llvm::SmallVector<KeyBound> lengths() const;

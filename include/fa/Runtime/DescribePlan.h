@@ -21,6 +21,10 @@ std::string describePlan(const LoadedPlan &plan, const TritonPlan *triton);
 faPlanInfo planInfo(const LoadedPlan &plan, unsigned threads);
 faKernelInfo kernelInfo(const KernelInfo &kernel);
 
+/// The attentions of a program as JSON (faModuleDescribe). The module is
+/// transformed.
+llvm::Expected<std::string> describeModule(mlir::ModuleOp module);
+
 /// Why attention in a program is not fused, a line for each of the remarks that
 /// the passes up to S1 make; the module is transformed.
 std::string explainUnfused(mlir::ModuleOp module);

@@ -20,6 +20,7 @@ from ._blocks import Tables, tables_of
 from ._calls import Mods, Repeats, find, plan_of, run, run_call, wants_gradient
 from ._gradients import Attention, differentiate
 from ._keys import key_of
+from ._listed import tables_for
 from ._trace import Unsupported
 
 __all__ = ["flex_attention", "Unsupported"]
@@ -100,6 +101,9 @@ def _attend(query, key, value, score_mod, block_mask, scale, enable_gqa, has_lse
     # Where keys don't grow, the blocks that are listed are what is known of the mask.
     if blocks.lists and not call.has_growing_keys(mask_tensors, blocks, sizes, query.device):
         call, score_tensors, mask_tensors = find_call(has_lse, bounds=False)
+    if mods.mask and not has_blocks and (listed := tables_for(mods, call, sizes, query.device)):
+        blocks, block_size = listed
+        call, score_tensors, mask_tensors = find(mods, blocks, block_size, query, value, has_lse)
     values = call.values(score_tensors, mask_tensors, blocks, sizes, query.device)
     captures, numbers = call.program.arguments(values, sizes)
     _check_learned(captures, call.program.patterns())

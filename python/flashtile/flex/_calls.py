@@ -7,11 +7,11 @@ import typing
 import torch
 
 from .._attention import context_of
-from .._plan import Launch
+from .._plan import Launch, describe_module
 from .._structs import F32
 from .._tensor import NAMES, address, empty_like, facts, tensor
-from ._blocks import Blocks, Lists, is_capturing
-from ._expr import Expressions
+from ._blocks import Blocks, Lists, empty, is_capturing
+from ._expr import Expressions, coordinates_of
 from ._program import Program, stored
 from ._rows import COMPARISONS
 from ._translate import Mod
@@ -26,6 +26,11 @@ known_calls, _numbers_alone = {}, {}
 @functools.lru_cache(maxsize=_MOST)
 def plan_of(target, text):
     return context_of(target).module(text)
+
+
+@functools.lru_cache(maxsize=_MOST)
+def _describe(text):
+    return describe_module(text)["attentions"][0]
 
 
 class Call:
@@ -51,7 +56,13 @@ class Call:
         self.tables = self.program.tables()
         for mod in filter(None, (self.score, self.mask)):
             mod.keep(self.tables)
+        self.mask_letters = coordinates_of(mask) if mask else set()
         self.launches, self.gradients = {}, {}
+
+    @functools.cached_property
+    def of_mask(self):
+        """What faModuleDescribe says of the mask."""
+        return _describe(self.program.text)
 
     def values(self, score_tensors, mask_tensors, blocks, sizes, device):
         """The tensor of this call for each table; of tensors that want a gradient,
@@ -64,7 +75,7 @@ class Call:
         kept = blocks.kept.get(known)
         if kept is None:
             if len(blocks.kept) >= _MOST_KEPT:
-                blocks.kept.clear()
+                empty(blocks.kept, device)
             with torch.inference_mode(False):
                 kept = blocks.kept[known] = self._evaluated(of_mask, sizes, device)
         return values | kept
@@ -206,10 +217,13 @@ class Repeats:
     def keep(self, call, scale, numbers, has_lse, arrays):
         """Keeps the launch of this call; its captures are what follows three of
         `arrays`."""
-        if not self._key or not call.is_kept or self._known is _numbers_alone and call.tables:
+        if not self._key or not call.is_kept:
+            return
+        # Lists are those of a mask that is numbers alone, too.
+        if self._known is _numbers_alone and any(table.mod is not call.lists for table in call.tables):
             return
         if len(self._known) >= _MOST:
-            self._known.clear()
+            empty(self._known, arrays[0].device)
         launch, captures = _launch(call, scale, [plain(x) for x in arrays], numbers, has_lse), arrays[3:]
         self._known[self._key] = Repeat(launch, captures, [address(x) for x in captures], has_lse)
 

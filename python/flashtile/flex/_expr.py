@@ -245,6 +245,18 @@ class Expressions:
         return exprs[0]
 
 
+def coordinates_of(expr):
+    """The letters of the coordinates that `expr` depends on."""
+    missing, seen, letters = [expr], set(), set()
+    while missing:
+        one = missing.pop()
+        if one not in seen:
+            seen.add(one)
+            letters |= {one.coordinate} - {None}
+            missing.extend(one.args)
+    return letters
+
+
 def split_mask(build, score):
     """A score as (keep, score): where `keep` does not hold it is -inf. keep is
     None if that is nowhere, or depends on the score."""

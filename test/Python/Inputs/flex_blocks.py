@@ -89,6 +89,48 @@ listed[0].copy_(listed[0].roll(-1, -1))
 found = flex_attention(q, k, v, None, blocks, enable_gqa=True, return_lse=True)
 assert wrong(found, q, k, v, None, scattered) is not None
 
+# ===--- Masks without a BlockMask ---===
+
+made = flex._listed._made
+
+
+def strips_of(size):
+    return lambda b, h, q, k: (q // size + k // size + h) % 3 == 0
+
+
+for name, size, keys in (("own", 128, T), ("wider strips", 256, T), ("other keys", 128, 512)):
+    made.clear()
+    given = dict(sizes, sk=keys)
+    for type in (torch.float32, torch.float16):
+        check(name, learned, strips_of(size), twin=(learned, None), type=type, **given)
+    ((lists, counts),) = made.values()
+    # Of all batches, and of each head.
+    assert lists.shape == (1, H, S // SIZE, keys // SIZE), lists.shape
+    assert counts[..., 1].sum() < lists.numel()
+# Of intervals, of few keys, of other sizes and of tensors none is made.
+shift = torch.tensor(3)
+made.clear()
+check("intervals", None, lambda b, h, q, k: k <= q, **sizes)
+check("few", None, strips_of(64), b=B, hq=H, sq=S, sk=256)
+check("tensor", None, lambda b, h, q, k: (q // SIZE + k // SIZE) % 3 == shift % 3, **sizes)
+check("odd sizes", None, strips_of(64), b=B, hq=H, sq=S, sk=T - 1)
+assert not made, made
+# Where all blocks are seen, or all between bounds, none is shorter.
+check("everywhere", None, strips_of(64), **sizes)
+check("bounded", None, lambda b, h, q, k: (k <= q) & ((q - k) % 4 == 0), **sizes)
+assert [*made.values()] == [None, None], made
+# What is listed is what is walked: without the first block of each list outputs differ.
+made.clear()
+q, k, v = inputs(**sizes)
+attend = lambda: flex_attention(q, k, v, None, strips_of(128), enable_gqa=True, return_lse=True)
+for again in range(3):
+    assert wrong(attend(), q, k, v, None, strips_of(128)) is None
+((lists, _),) = made.values()
+lists.copy_(lists.roll(-1, -1))
+flex._calls._numbers_alone.clear()
+assert wrong(attend(), q, k, v, None, strips_of(128)) is not None
+made.clear()
+
 # ===--- Tables that say less than mask_mod ---===
 
 # The blocks that are best for each block of queries, as sparse attention chooses them.

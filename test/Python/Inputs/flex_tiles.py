@@ -4,9 +4,10 @@ attention-gym, counted in the emulator of sm_80: by the matrix products that ran
     flex_tiles.py FOLDER
 
 "needed" are the tiles in which an element is seen, if tiles begin at the first key that
-a row of the block sees; "all" are those that a kernel without the mask walks. A mask
-whose intervals of keys are more than those is run by a BlockMask, too ("listed"),
-whose blocks of 128 x 128 are what is needed then.
+a row of the block sees; "all" are those that a kernel without the mask walks. Of a mask
+whose intervals of keys are more than those, blocks of 128 x 128 are listed, and those
+are what is needed then: by flex_attention itself, where the mask captures no tensor
+("own blocks"), else by a BlockMask ("listed").
 """
 
 import functools
@@ -89,18 +90,21 @@ def masks():
 
 
 def run(mask, folder, block_mask=None):
-    """fa-run's report of one launch, in which all is right, by intervals of the mask or
-    by the blocks that a BlockMask lists."""
+    """fa-run's report of one launch, in which all is right, and whether blocks of a mask
+    without a BlockMask were listed."""
     q, k, v = (torch.empty(1, H, S, D, dtype=torch.float16) for _ in range(3))
     blocks = flex.tables_of(block_mask) if block_mask else flex.Tables(None, None)
     size = block_mask and block_mask.BLOCK_SIZE
-    find = functools.partial(
-        flex._calls.find, flex._calls.Mods(None, mask, flex.key_of(None), flex.key_of(mask)), blocks, size, q, v, False
-    )
+    mods = flex._calls.Mods(None, mask, flex.key_of(None), flex.key_of(mask))
+    find = functools.partial(flex._calls.find, mods, blocks, size, q, v, False)
     call, _, tensors = find()
     sizes = {"b": 1, "h": H, "i": S, "j": S}
     if blocks.lists and not call.has_growing_keys(tensors, blocks, sizes, q.device):
         call, _, tensors = find(bounds=False)
+    own = None if block_mask else flex.tables_for(mods, call, sizes, q.device)
+    if own:
+        blocks, size = own
+        call, _, tensors = flex._calls.find(mods, blocks, size, q, v, False)
     values = call.values([], tensors, blocks, sizes, q.device)
     captures, numbers = call.program.arguments(values, sizes)
     program, result = (os.path.join(folder, name) for name in ("program.mlir", "result.json"))
@@ -114,7 +118,7 @@ def run(mask, folder, block_mask=None):
     command = ["fa-run", program, "--entry=flex_attention", "--target=emulator:sm_80", "--counters", "--check"]
     subprocess.run([*command, f"--json={result}", *inputs], check=True, stdout=subprocess.DEVNULL)
     with open(result, encoding="utf-8") as file:
-        return json.load(file)
+        return json.load(file), own is not None
 
 
 def tiles(found):
@@ -144,12 +148,17 @@ def blocks_needed(mask, rows, keys):
     return blocks.any(4).any(2).sum().item() * (128 // rows) * (128 // keys)
 
 
+def count(name, mask, block_mask=None):
+    """Prints how many tiles are walked; whether an interval of more than is needed is."""
+    report, has_own = run(mask, sys.argv[1], block_mask)
+    walked, rows, keys = tiles(report)
+    is_listed = block_mask or has_own
+    least = (blocks_needed if is_listed else needed)(mask, rows, keys)
+    name += ", listed" if block_mask else ", own blocks" if has_own else ""
+    print(f"{name}: {walked:g} of {H * (S // rows) * (S // keys)} walked, {least} needed", flush=True)
+    return not is_listed and walked > least
+
+
 for name, mask in masks().items():
-    walked, rows, keys = tiles(run(mask, sys.argv[1]))
-    every, least = H * (S // rows) * (S // keys), needed(mask, rows, keys)
-    print(f"{name}: {walked:g} of {every} walked, {least} needed", flush=True)
-    if walked > least or name == "causal":
-        block_mask = create_block_mask(mask, 1, H, S, S, device="cpu")
-        walked, rows, keys = tiles(run(mask, sys.argv[1], block_mask))
-        every, least = H * (S // rows) * (S // keys), blocks_needed(mask, rows, keys)
-        print(f"{name}, listed: {walked:g} of {every} walked, {least} needed", flush=True)
+    if count(name, mask) or name == "causal":
+        count(name, mask, create_block_mask(mask, 1, H, S, S, device="cpu"))

@@ -117,6 +117,56 @@ TEST(Programs, TextEndsWhereItSays) {
   EXPECT_NE(std::strstr(fa::lastError(), "module\":1"), nullptr);
 }
 
+/// What a mask says of the keys that are walked.
+TEST(Programs, DescribesMasks) {
+  auto describe = [](const std::string &mask) {
+    std::string text = "func.func @f(%q: tensor<?x?x?x64xf16>, %s: f32) -> "
+                       "tensor<?x?x?x64xf16> {\n"
+                       "%o = tile.attention %q, %q, %q scale %s : "
+                       "tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, "
+                       "tensor<?x?x?x64xf16> -> tensor<?x?x?x64xf16>\n"
+                       "score {} mask {" +
+                       mask + "}\nreturn %o : tensor<?x?x?x64xf16>\n}";
+    faModuleDesc desc{};
+    desc.size = sizeof desc;
+    desc.text = text.c_str();
+    desc.length = text.size();
+    const char *found = nullptr;
+    EXPECT_EQ(faModuleDescribe(&desc, &found), FA_SUCCESS) << fa::lastError();
+    return std::string(found ? found : "");
+  };
+  auto keep = [&](const std::string &lines) {
+    return describe("^bb0(%b: index, %h: index, %i: index, %j: index):\n" +
+                    lines + "\ntile.yield %keep : i1\n");
+  };
+  EXPECT_EQ(describe(""), R"({"attentions":[{"function":"f","mask":"none"}]})");
+  auto expected = [](const char *mask, const char *lower, const char *upper) {
+    return std::string(R"({"attentions":[{"function":"f","has_lower_bound":)") +
+           lower + R"(,"has_upper_bound":)" + upper + R"(,"mask":")" + mask +
+           R"("}]})";
+  };
+  EXPECT_EQ(keep("%keep = arith.cmpi sge, %i, %j : index"),
+            expected("intervals", "false", "true"));
+  std::string odd = "%two = arith.constant 2 : index\n"
+                    "%rest = arith.remui %j, %two : index\n"
+                    "%odd = arith.cmpi ne, %rest, %b : index\n";
+  EXPECT_EQ(keep(odd + "%keep = arith.cmpi ne, %rest, %h : index"),
+            expected("elements", "false", "false"));
+  EXPECT_EQ(keep(odd + "%behind = arith.cmpi sle, %i, %j : index\n"
+                       "%keep = arith.andi %behind, %odd : i1"),
+            expected("elements", "true", "false"));
+  // What is none is an error, and no description.
+  faModuleDesc desc{};
+  desc.size = sizeof desc;
+  desc.text = "func.func @f(";
+  desc.length = std::strlen(desc.text);
+  const char *found = "";
+  EXPECT_EQ(faModuleDescribe(&desc, &found), FA_ERROR_COMPILE);
+  EXPECT_EQ(found, nullptr);
+  EXPECT_EQ(faModuleDescribe(&desc, nullptr), FA_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(faModuleDescribe(nullptr, &found), FA_ERROR_INVALID_ARGUMENT);
+}
+
 TEST(Programs, BytecodeWhenAllowed) {
   faModuleDesc desc{};
   desc.size = sizeof desc;
