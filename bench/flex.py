@@ -4,10 +4,11 @@
 masks and changes of scores that PyTorch's post on FlexAttention and attention-gym
 have, in turns.
 
-    FLASHTILE_LIBRARY=…/libflashtile.so PYTHONPATH=python bench/flex.py [--ours] [--listed] [--only=NAME …]
+    FLASHTILE_LIBRARY=…/libflashtile.so PYTHONPATH=python bench/flex.py [--ours] [--listed] [--own] [--only=NAME …]
 
 A call is timed between two events, with what both do in Python before it reaches
-the card; both have the same BlockMask, made before. "In a graph" is what a captured
+the card; both have the same BlockMask, made before, but with --own: then FlashTile
+has its mask_mod alone, and "as BlockMask" is what it takes with both. "In a graph" is what a captured
 call takes, where nothing waits for Python. Masks of attention-gym run where that is
 installed.
 """
@@ -19,7 +20,7 @@ import statistics
 from datetime import date
 
 import torch
-from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention, noop_mask
 
 import flashtile
 
@@ -132,6 +133,7 @@ def main():
     parser.add_argument("--ours", action="store_true", help="without PyTorch's")
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--listed", action="store_true", help="masks that are no intervals alone")
+    parser.add_argument("--own", action="store_true", help="FlashTile has no BlockMask")
     parser.add_argument("--head-dim", type=int, action="append", default=[])
     arguments = parser.parse_args()
     torch.manual_seed(0)
@@ -145,20 +147,29 @@ def main():
         for name, score, blocks, is_listed in problems_with_blocks():
             if arguments.only and name not in arguments.only or arguments.listed and not is_listed:
                 continue
-            ours = lambda: flashtile.flex_attention(q, k, v, score, blocks)
+            if arguments.own and blocks is not None and blocks.mask_mod is noop_mask:
+                continue  # which is tables alone
+            mask = blocks.mask_mod if arguments.own and blocks is not None else blocks
+            ours = lambda: flashtile.flex_attention(q, k, v, score, mask)
             for _ in range(3):
                 out = ours()
             runs, note = {"ours": ours, "ours, captured": captured(ours)}, ""
+            if arguments.own:
+                listed = lambda: flashtile.flex_attention(q, k, v, score, blocks)
+                note = f"as BlockMask: differ by {(listed() - out).abs().max().item():.2g}, "
+                runs["as BlockMask"] = captured(listed)
             if not arguments.ours:
                 torch.compiler.reset()
                 compiled = torch.compile(flex_attention, dynamic=False)
                 theirs = lambda: compiled(q, k, v, score, blocks)
                 try:
-                    note = f"differ by {(theirs() - out).abs().max().item():.2g}"
+                    note += f"differ by {(theirs() - out).abs().max().item():.2g}"
                     runs |= {"theirs": theirs, "theirs, captured": captured(theirs)}
                 except Exception as error:  # what it has no configuration for
-                    note = f"PyTorch: {type(error).__name__}"
+                    note += f"PyTorch: {type(error).__name__}"
             times = time_in_turns(runs)
+            if arguments.own:
+                note = note.replace("as BlockMask:", f"as BlockMask: {times['as BlockMask']:.1f} µs in a graph,")
             print(f"| D {d} | {name} | ", end="")
             for kind, ending in (("a call", ""), ("in a graph", ", captured")):
                 one, other = times["ours" + ending], times.get("theirs" + ending, math.nan)

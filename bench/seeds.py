@@ -3,7 +3,7 @@
 """Times the attention programs of examples/seeds and the form of Triton's tutorial 06, unchanged, on one NVIDIA card: by
 Triton, by flashtile.triton as they are written and raised, and the same attention by flashtile.attention.
 
-    FLASHTILE_LIBRARY=…/libflashtile.so PYTHONPATH=python bench/seeds.py [SECONDS]
+    FLASHTILE_LIBRARY=…/libflashtile.so PYTHONPATH=python bench/seeds.py [SECONDS [HEAD_DIM]]
 
 The kernels are those of test/Triton/Inputs/programs.py. Triton and the kernel as it is written have the best of a few
 tiles and warps each; what is raised has tiles of its own. All run in CUDA graphs of eight launches, in turns; outputs are
@@ -30,7 +30,7 @@ from raised import compare
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "test/Triton/Inputs"))
 import programs  # noqa: E402
 
-SHAPES = [(d, s, 16384 // s, 2048 // d) for d in (64, 128) for s in (1024, 4096, 16384)]
+HEAD_DIMS, SIZES = (64, 128), (1024, 4096, 16384)
 # Queries and keys of a tile, and warps.
 TRITONS = [(128, 64, 4), (128, 64, 8)]
 WRITTEN = [(64, 64), (128, 64)]
@@ -97,13 +97,15 @@ def launches_of(form, q, k, v, out, lse):
 
 def main():
     seconds, start = float(sys.argv[1]) if len(sys.argv) > 1 else 400, time.time()
+    head_dims = [int(d) for d in sys.argv[2:]] or HEAD_DIMS
     print(
         f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, Triton {triton.__version__}, {date.today()}; f16"
     )
     print("| kernel | shape | Triton | as written | raised | attention | raised / Triton | raised / attention |")
     print("| --- " * 8 + "|")
     ratios = {"Triton": [], "attention": []}
-    for (d, s, b, h), form in itertools.product(SHAPES, FORMS):
+    for d, s, form in itertools.product(head_dims, SIZES, FORMS):
+        b, h = 16384 // s, 2048 // d
         if form == "seed_003" and s > 1024:
             continue
         if time.time() - start > seconds:

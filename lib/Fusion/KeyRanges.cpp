@@ -6,6 +6,8 @@
 
 #include "fa/Fusion/MaskAnalysis.h"
 
+#include "RowOrder.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -23,7 +25,7 @@ public:
       : b(b), firstRow(firstRow), lastRow(lastRow), length(length),
         materialize(materialize) {}
 
-  /// What is read for each row, of all bounds in one loop.
+  /// What is computed for each row, of all bounds in one loop.
   void loopOverRows(const MaskRule &rule) {
     for (const KeyInterval &interval : rule.intervals)
       for (const KeyBound &bound : interval.bounds)
@@ -126,7 +128,7 @@ private:
 
   /// The smallest and the largest value over the rows.
   std::pair<Value, Value> extremes(const AffineForm &form) {
-    if (form.rowTerms.empty()) {
+    if (hasEndsAtEnds(form)) {
       Value first = evaluate(form, firstRow);
       if (form.isUniform())
         return {first, first};
@@ -158,8 +160,20 @@ private:
     return part;
   }
 
+  /// Whether the first and the last row have the smallest and the largest
+  /// value, in either order.
+  bool hasEndsAtEnds(const AffineForm &form) {
+    bool grows = form.query >= 0, falls = form.query <= 0;
+    for (auto [value, coefficient] : form.rowTerms) {
+      bool isOrdered = order.grows(value);
+      grows &= isOrdered && coefficient >= 0;
+      falls &= isOrdered && coefficient <= 0;
+    }
+    return grows || falls;
+  }
+
   void addPart(const AffineForm &form) {
-    if (form.rowTerms.empty())
+    if (hasEndsAtEnds(form))
       return;
     // What is the same for all rows is computed before the loop.
     for (auto [value, coefficient] : form.terms)
@@ -194,6 +208,7 @@ private:
                      .getResult();
   }
 
+  RowOrder order;
   SmallVector<RowPart> parts;
   ImplicitLocOpBuilder &b;
   Value firstRow, lastRow, length;

@@ -20,7 +20,7 @@ from ._blocks import Tables, tables_of
 from ._calls import Mods, Repeats, find, plan_of, run, run_call, wants_gradient
 from ._gradients import Attention, differentiate
 from ._keys import key_of
-from ._listed import tables_for
+from ._listed import listed_of
 from ._trace import Unsupported
 
 __all__ = ["flex_attention", "Unsupported"]
@@ -28,6 +28,7 @@ __all__ = ["flex_attention", "Unsupported"]
 _logger = logging.getLogger("flashtile")
 _COMPILE = 2  # FA_ERROR_COMPILE
 _MOST = 1024
+_LISTED = Tables(None, ())  # there are lists, which are to be made
 # What a captured tensor is read at that has a gradient: coordinates in their
 # order or, beside batches and heads, one place that is computed.
 _LEARNED = {"".join(letters) for count in range(5) for letters in itertools.combinations("bhij", count)}
@@ -99,12 +100,16 @@ def _attend(query, key, value, score_mod, block_mask, scale, enable_gqa, has_lse
     has_lse = has_lse or trained
     sizes = {"b": b, "h": h, "i": i, "j": j}
     # Where keys don't grow, the blocks that are listed are what is known of the mask.
-    if blocks.lists and not call.has_growing_keys(mask_tensors, blocks, sizes, query.device):
+    if blocks.lists and not all(call.growing_keys(mask_tensors, blocks, sizes, query.device)):
         call, score_tensors, mask_tensors = find_call(has_lse, bounds=False)
-    if mods.mask and not has_blocks and (listed := tables_for(mods, call, sizes, query.device)):
-        blocks, block_size = listed
-        call, score_tensors, mask_tensors = find(mods, blocks, block_size, query, value, has_lse)
-    values = call.values(score_tensors, mask_tensors, blocks, sizes, query.device)
+    of_mask = None
+    if mods.mask and not has_blocks and (listed := listed_of(mods, call, sizes, query.device)):
+        block_size = listed.block, listed.block
+        walking, _, tensors = find(mods, _LISTED, block_size, query, value, has_lse, bounds=False)
+        known = walking.values_of_mask(tensors, sizes, query.device)
+        if lists := listed.lists(walking, known):
+            call, blocks, of_mask = walking, Tables(None, lists), known
+    values = call.values(score_tensors, mask_tensors, blocks, sizes, query.device, of_mask)
     captures, numbers = call.program.arguments(values, sizes)
     _check_learned(captures, call.program.patterns())
     if getattr(scale, "requires_grad", False) and torch.is_grad_enabled():

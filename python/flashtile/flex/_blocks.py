@@ -9,7 +9,6 @@ intervals of keys.
 """
 
 import itertools
-import math
 import typing
 import weakref
 
@@ -92,55 +91,33 @@ def _kinds(mask):
     return kinds[..., :columns].contiguous()
 
 
-def _chunks(mask_mod, sizes, rows, device):
-    """(where, what is seen there), of all that `mask_mod` says: where are slices of
+def _chunks(mask, b, h, q, k, rows):
+    """(where, what is seen there), of all that `mask` says: where are slices of
     batches, heads and blocks of `rows` queries, and what is seen is bool."""
-    b, h, q, k = sizes
+    device = mask.kv_num_blocks.device
     if b * h * q * k <= _CHUNK:
-        yield ..., create_mask(mask_mod, b, h, q, k, device)
+        yield ..., create_mask(mask.mask_mod, b, h, q, k, device)
         return
     most = max(_CHUNK // k // rows, 1)  # blocks
     for batch, head, first in itertools.product(range(b), range(h), range(0, -(-q // rows), most)):
         begin, end = first * rows, min((first + most) * rows, q)
-        at = lambda b, h, i, j: mask_mod(b + batch, h + head, i + begin, j)
+        at = lambda b, h, i, j: mask.mask_mod(b + batch, h + head, i + begin, j)
         where = slice(batch, batch + 1), slice(head, head + 1), slice(first, first + most)
         yield where, create_mask(at, 1, 1, end - begin, k, device)
-
-
-def can_be_looked_at(sizes, rows, device):
-    return math.prod(sizes) <= _MOST_CHECKED.get(device.type, 0) and rows * sizes[3] <= _CHUNK
-
-
-def _seen(mask_mod, sizes, block_size, device):
-    """(where, whether some of it is seen, whether all is), of each block; where as
-    of `_chunks`."""
-    rows, columns = block_size
-    blocks = lambda x: x.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows))
-    for where, seen in _chunks(mask_mod, sizes, rows, device):
-        padding = (0, -sizes[3] % columns, 0, -seen.shape[-2] % rows)
-        some = blocks(torch.nn.functional.pad(seen, padding)).any(-1).any(-2)
-        every = blocks(torch.nn.functional.pad(seen, padding, value=True)).all(-1).all(-2)
-        yield where, some, every
-
-
-def kinds_of(mask_mod, sizes, block_size, device):
-    """The kinds of the blocks of `mask_mod`, for so many batches, heads, queries and
-    keys."""
-    rows, columns = (-(-size // block) for size, block in zip(sizes[2:], block_size))
-    kinds = torch.empty(*sizes[:2], rows, columns, dtype=torch.int32, device=device)
-    for where, some, every in _seen(mask_mod, sizes, block_size, device):
-        kinds[where] = torch.where(every, FULL, torch.where(some, PARTIAL, ABSENT)).int()
-    return kinds
 
 
 def _is_implied(mask, kinds):
     """Whether mask_mod alone says all that the tables do."""
     if mask.mask_mod is noop_mask:
         return bool((kinds != ABSENT).all())
-    sizes = *kinds.shape[:2], *mask.seq_lengths
-    if not can_be_looked_at(sizes, mask.BLOCK_SIZE[0], kinds.device):
+    (b, h, _, _), (q, k), (rows, columns) = kinds.shape, mask.seq_lengths, mask.BLOCK_SIZE
+    if b * h * q * k > _MOST_CHECKED.get(kinds.device.type, 0) or rows * k > _CHUNK:
         return False
-    for where, some, every in _seen(mask.mask_mod, sizes, mask.BLOCK_SIZE, kinds.device):
+    blocks = lambda x: x.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows))
+    for where, seen in _chunks(mask, b, h, q, k, rows):
+        padding = (0, -k % columns, 0, -seen.shape[-2] % rows)
+        some = blocks(torch.nn.functional.pad(seen, padding)).any(-1).any(-2)
+        every = blocks(torch.nn.functional.pad(seen, padding, value=True)).all(-1).all(-2)
         kind = kinds[where]
         if not bool((((kind != ABSENT) | ~some) & ((kind != FULL) | every)).all()):
             return False
@@ -152,7 +129,7 @@ def are_walked(lengths, block_size):
     return lengths[1] > 0 and not any(size % block or block % _MULTIPLE for size, block in zip(lengths, block_size))
 
 
-def lists_of_kinds(kinds):
+def lists_of(kinds):
     """(blocks, counts) of tile.block_lists, int32."""
     counts = torch.stack([(kinds == FULL).sum(-1), (kinds != ABSENT).sum(-1)], -1)
     return torch.argsort(kinds, dim=-1, descending=True, stable=True).int(), counts.int()
@@ -196,20 +173,20 @@ def is_capturing(device):
     return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
 
 
-def _lists_of(mask, kinds):
-    return lists_of_kinds(kinds) if are_walked(mask.seq_lengths, mask.BLOCK_SIZE) else None
+def _lists(mask, kinds):
+    return lists_of(kinds) if are_walked(mask.seq_lengths, mask.BLOCK_SIZE) else None
 
 
 def _as_given(mask):
     kinds = _kinds(mask)
-    return Tables(kinds, _lists_of(mask, kinds))
+    return Tables(kinds, _lists(mask, kinds))
 
 
 @torch.inference_mode(False)  # training may be next
 @torch.no_grad()
 def _looked_at(mask):
     kinds = _kinds(mask)
-    tables = Tables(None if _is_implied(mask, kinds) else kinds, _lists_of(mask, kinds), {}, {})
+    tables = Tables(None if _is_implied(mask, kinds) else kinds, _lists(mask, kinds), {}, {})
     finish(kinds.device)
     return tables
 

@@ -12,6 +12,7 @@ from .._structs import F32
 from .._tensor import NAMES, address, empty_like, facts, tensor
 from ._blocks import Blocks, Lists, empty, is_capturing
 from ._expr import Expressions, coordinates_of
+from ._kinds import Kinds
 from ._program import Program, stored
 from ._rows import COMPARISONS
 from ._translate import Mod
@@ -57,6 +58,7 @@ class Call:
         for mod in filter(None, (self.score, self.mask)):
             mod.keep(self.tables)
         self.mask_letters = coordinates_of(mask) if mask else set()
+        self.kinds = functools.cache(lambda block: Kinds(mask, block))
         self.launches, self.gradients = {}, {}
 
     @functools.cached_property
@@ -64,10 +66,12 @@ class Call:
         """What faModuleDescribe says of the mask."""
         return _describe(self.program.text)
 
-    def values(self, score_tensors, mask_tensors, blocks, sizes, device):
+    def values(self, score_tensors, mask_tensors, blocks, sizes, device, known=None):
         """The tensor of this call for each table; of tensors that want a gradient,
-        with the graph of its derivative."""
+        with the graph of its derivative. known: `values_of_mask`, if they are."""
         values = self._evaluated([(self.score, score_tensors)], sizes, device)
+        if known is not None:
+            return values | known | self._evaluated([(self.lists, blocks.lists)], sizes, device)
         of_mask = [(self.mask, mask_tensors), (self.blocks, [blocks.kinds]), (self.lists, blocks.lists)]
         if not self._is_kept(mask_tensors, blocks) or is_capturing(device):
             return values | self._evaluated(of_mask, sizes, device)
@@ -80,21 +84,25 @@ class Call:
                 kept = blocks.kept[known] = self._evaluated(of_mask, sizes, device)
         return values | kept
 
+    def values_of_mask(self, tensors, sizes, device):
+        return self._evaluated([(self.mask, tensors)], sizes, device)
+
     def _is_kept(self, mask_tensors, blocks):
         return blocks.kept is not None and self.is_kept and not wants_gradient(mask_tensors)
 
-    def has_growing_keys(self, mask_tensors, blocks, sizes, device):
-        """Whether keys grow wherever the mask has bounds by that; True where that
-        cannot be known."""
+    def growing_keys(self, mask_tensors, blocks, sizes, device):
+        """Whether keys grow, of each comparison by which the mask has bounds if they do;
+        nothing where that cannot be known."""
         if not self.mask or not self.mask.growing or not self._is_kept(mask_tensors, blocks):
-            return True
+            return []
         known = blocks.kept.get((self, "grows"))
-        if known is None and not is_capturing(device):
+        if known is None:
+            if is_capturing(device):
+                return []
             with torch.inference_mode(False), torch.no_grad():
                 results = self.mask.evaluate(mask_tensors, sizes, device)
-                known = all(bool(results[step].all()) for step in self.mask.growing)
-            blocks.kept[self, "grows"] = known
-        return known is not False
+                known = blocks.kept[self, "grows"] = [bool(results[step].all()) for step in self.mask.growing]
+        return known
 
     def _evaluated(self, given, sizes, device):
         """`values` of those tables that `given`, pairs of a mod and its tensors, have."""

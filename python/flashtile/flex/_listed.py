@@ -2,25 +2,35 @@
 """Lists of blocks of keys that are made of a mask_mod, where it comes without a
 BlockMask.
 
-A mask that captures no tensor is known by its key and by sizes for ever, so that its
-blocks are looked at once. What one that captures tensors says may be another thing at
-each call: its lists are a BlockMask's, whose owner says when that is made anew.
+What a mask that captures no tensor says is known by its key and by sizes, and its lists
+are kept. Of one that captures tensors they are made at each call, of what these are
+then; whether that pays is decided once for tensors at an address, and is no question of
+being right.
 """
+
+import math
 
 import torch
 
-from ._blocks import ABSENT, Tables, are_walked, can_be_looked_at, empty, finish, is_capturing, kinds_of, lists_of_kinds
+from ._blocks import ABSENT, FULL, Tables, are_walked, empty, finish, is_capturing, lists_of
 
 _BLOCKS = 128, 64  # of as many queries and keys: the first that divides both
 _LEAST_KEYS = 512
-_MOST = 256
+_MOST = 1024
 
-# Lists by what they are made of, None where no list is shorter than what is walked
-# without; and those that graphs read, whose end is not known.
-_made, _read_by_graphs = {}, []
+# What is walked is counted in products of a block, beside which the elements of a mask
+# take as long. Lists may take a fifth more than a loop that is not bounded on both sides,
+# and at each call on a card as long as so many blocks
+# (bench/results/2026-11-28-h200-flex-own.md).
+_MASK, _MARGIN = 1, 0.8
+_EACH_CALL = {"cuda": 5000, "cpu": 0}
+
+# Lists of masks without tensors by what they are made of, None where they do not pay;
+# those that graphs read, whose end is not known; whether lists pay, and keys grow.
+_made, _read_by_graphs, _pays, _growing = {}, [], {}, {}
 
 
-def _count_between(is_seen, has_lower, has_upper):
+def _between(is_seen, has_lower, has_upper):
     """How many blocks lie between the bounds that a kernel has of the keys of each
     block of queries, if these are as narrow as they may be."""
     columns = is_seen.shape[-1]
@@ -29,42 +39,100 @@ def _count_between(is_seen, has_lower, has_upper):
     last = torch.where(is_seen, place, -1).amax(-1)
     begin = first if has_lower else torch.zeros_like(first)
     end = last + 1 if has_upper else torch.full_like(last, columns)
-    return (end - begin).clamp(min=0).sum()
+    return (end - begin).clamp(min=0).sum().item()
 
 
-def _make(mask_mod, sizes, block_size, device, *bounds):
-    kinds = kinds_of(mask_mod, sizes, block_size, device)
+def _do_pay(kinds, images, bounds, each_call):
+    """Whether lists of these blocks take less than what is walked without. images: how
+    many batches and heads there are of each of `kinds`."""
     is_seen = kinds != ABSENT
-    is_shorter = bool(is_seen.sum() < _count_between(is_seen, *bounds))
-    lists = lists_of_kinds(kinds) if is_shorter else None
-    finish(device)
-    return lists
+    full = (kinds == FULL).sum().item()
+    without = images * _between(is_seen, *bounds) * (1 + _MASK)
+    listed = images * (is_seen.sum().item() * (1 + _MASK) - full * _MASK)
+    if each_call:
+        listed += kinds.numel() * _MASK + _EACH_CALL[kinds.device.type]
+    return listed < (without if all(bounds) else _MARGIN * without)
 
 
-def tables_for(mods, call, sizes, device):
-    """(Tables, size of blocks) with lists of the blocks of the mask of `mods`, whose
-    `call` has none; None where it walks as few as it may without."""
+def _places(tensors):
+    return tuple([x.data_ptr() for x in tensors])
+
+
+class Listed:
+    """The lists of a call's mask. block: of how many queries and keys. bounds: whether
+    keys have a lower and an upper one without lists."""
+
+    def __init__(self, mods, block, bounds, sizes, device):
+        self._bounds, self._device, self._sizes, self.block = bounds, device, sizes, block
+        self._each_call = bool(mods.mask_known[1])
+        self._known = mods.mask_known[0], _places(mods.mask_known[1]), block, bounds, *sizes.values(), device
+
+    def may_pay(self):
+        """False where that was decided, or cannot be now."""
+        known = _pays.get(self._known)
+        return not is_capturing(self._device) if known is None else known
+
+    def lists(self, call, values):
+        """(blocks, counts) for `call`, whose program walks lists, with the values of its
+        mask's tables; None: they do not pay."""
+        with torch.inference_mode(False), torch.no_grad():
+            return self._at_each_call(call, values) if self._each_call else self._kept(call, values)
+
+    def _decide(self, kinds):
+        images = self._sizes["b"] * self._sizes["h"] // math.prod(kinds.shape[:2])
+        if len(_pays) >= _MOST:
+            _pays.clear()
+        _pays[self._known] = _do_pay(kinds, images, self._bounds, self._each_call)
+
+    def _kinds(self, call, values):
+        lead = [self._sizes[letter] if letter in call.mask_letters else 1 for letter in "bh"]
+        shape = *lead, self._sizes["i"] // self.block, self._sizes["j"] // self.block
+        return call.kinds(self.block)(values, shape, self._device)
+
+    def _at_each_call(self, call, values):
+        kinds = self._kinds(call, values)
+        if self._known not in _pays:
+            self._decide(kinds)
+        return lists_of(kinds) if _pays[self._known] else None
+
+    def _kept(self, call, values):
+        if self._known not in _made:
+            if is_capturing(self._device):
+                return None
+            if len(_made) >= _MOST:
+                empty(_made, self._device)
+            kinds = self._kinds(call, values)
+            self._decide(kinds)
+            _made[self._known] = lists_of(kinds) if _pays[self._known] else None
+            finish(self._device)
+        lists = _made[self._known]
+        if lists and is_capturing(self._device) and not any(lists is read for read in _read_by_graphs):
+            _read_by_graphs.append(lists)
+        return lists
+
+
+def _bounds_of(call, mask_tensors, sizes, device):
+    """Whether the keys of the mask have a lower and an upper bound; None where these are
+    all of it."""
+    if len(_growing) >= _MOST:
+        _growing.clear()
+    kept = _growing.setdefault(_places(mask_tensors), Tables(None, None, {}))
+    said, growing = call.of_mask, call.growing_keys(mask_tensors, kept, sizes, device)
+    if not all(growing):  # of several, those that do grow may be enough
+        return any(growing), any(growing)
+    return (said["has_lower_bound"], said["has_upper_bound"]) if said["mask"] == "elements" else None
+
+
+def listed_of(mods, call, sizes, device):
+    """The `Listed` of the mask of `mods`, whose `call` has no lists; None where it walks
+    as few keys as it may without, or its blocks cannot be walked."""
     mask_key, mask_tensors = mods.mask_known
-    if mask_key is None or mask_tensors or not call.is_kept or sizes["j"] < _LEAST_KEYS:
+    if mask_key is None or not call.is_kept or sizes["j"] < _LEAST_KEYS:
         return None
     lengths = sizes["i"], sizes["j"]
     block = next((size for size in _BLOCKS if are_walked(lengths, (size, size))), None)
-    if block is None or call.of_mask["mask"] != "elements":
+    bounds = _bounds_of(call, mask_tensors, sizes, device) if block else None
+    if bounds is None:
         return None
-    bounds = call.of_mask["has_lower_bound"], call.of_mask["has_upper_bound"]
-    of_one = [sizes[letter] if letter in call.mask_letters else 1 for letter in "bh"]
-    looked_at, block_size = (*of_one, *lengths), (block, block)
-    known = mask_key, bounds, looked_at, device
-    if known not in _made:
-        if is_capturing(device) or not can_be_looked_at(looked_at, block, device):
-            return None
-        if len(_made) >= _MOST:
-            empty(_made, device)
-        with torch.inference_mode(False), torch.no_grad():
-            _made[known] = _make(mods.mask, looked_at, block_size, device, *bounds)
-    lists = _made[known]
-    if lists is None:
-        return None
-    if is_capturing(device) and not any(lists is read for read in _read_by_graphs):
-        _read_by_graphs.append(lists)
-    return Tables(None, lists), block_size
+    listed = Listed(mods, block, bounds, sizes, device)
+    return listed if listed.may_pay() else None

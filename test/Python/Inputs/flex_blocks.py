@@ -107,12 +107,10 @@ for name, size, keys in (("own", 128, T), ("wider strips", 256, T), ("other keys
     # Of all batches, and of each head.
     assert lists.shape == (1, H, S // SIZE, keys // SIZE), lists.shape
     assert counts[..., 1].sum() < lists.numel()
-# Of intervals, of few keys, of other sizes and of tensors none is made.
-shift = torch.tensor(3)
+# Of intervals, of few keys and of other sizes none is made.
 made.clear()
 check("intervals", None, lambda b, h, q, k: k <= q, **sizes)
 check("few", None, strips_of(64), b=B, hq=H, sq=S, sk=256)
-check("tensor", None, lambda b, h, q, k: (q // SIZE + k // SIZE) % 3 == shift % 3, **sizes)
 check("odd sizes", None, strips_of(64), b=B, hq=H, sq=S, sk=T - 1)
 assert not made, made
 # Where all blocks are seen, or all between bounds, none is shorter.
@@ -130,6 +128,40 @@ lists.copy_(lists.roll(-1, -1))
 flex._calls._numbers_alone.clear()
 assert wrong(attend(), q, k, v, None, strips_of(128)) is not None
 made.clear()
+
+# ===--- The same of masks that capture tensors: made at each call ---===
+
+shift, looked_at, kinds_of = torch.tensor(1), [], flex._kinds.Kinds.__call__
+flex._kinds.Kinds.__call__ = lambda *given: looked_at.append(kinds_of(*given)) or looked_at[-1]
+document, wanted = (torch.randperm(T // SIZE).repeat_interleave(SIZE) for _ in range(2))
+shifted = lambda b, h, q, k: (q // SIZE + k // SIZE) % 3 == shift % 3
+out_of_order = lambda b, h, q, k: wanted[q] == document[k]
+for name, mask, change in (
+    ("shift", shifted, lambda: shift.numpy().fill(2)),
+    ("documents", out_of_order, lambda: document.numpy().sort()),
+):
+    for score in (None, learned):
+        check(name, score, mask, twin=(score, None), **sizes)
+    assert not made and looked_at[-1].shape == (1, 1, S // SIZE, T // SIZE) and (looked_at[-1] == 0).any()
+    # Changed by NumPy, of which PyTorch knows nothing.
+    before = looked_at[-1].clone()
+    change()
+    check(name + ", changed", None, mask, twin=(None, None), **sizes)
+    assert not torch.equal(looked_at[-1], before)
+# Where they do not pay, blocks are looked at once.
+looked_at.clear()
+for again in range(3):
+    check("everywhere", None, lambda b, h, q, k: (q * k) % 7 != shift, **sizes)
+assert len(looked_at) == 1, looked_at
+# The twin: blocks as they were.
+check("shift", None, shifted, **sizes)
+stale = looked_at[-1].clone()
+flex._kinds.Kinds.__call__ = lambda *given: stale
+shift.fill_(0)
+attend = lambda: flex_attention(q, k, v, None, shifted, enable_gqa=True, return_lse=True)
+assert wrong(attend(), q, k, v, None, shifted) is not None
+flex._kinds.Kinds.__call__ = kinds_of
+assert wrong(attend(), q, k, v, None, shifted) is None
 
 # ===--- Tables that say less than mask_mod ---===
 

@@ -129,7 +129,9 @@ protected:
     for (int n = 0; n < 2; ++n) {
       Value term = region.getArgument(draw(2, 4));
       if (draw(0, 4) == 0) // something that differs from row to row
-        term = arith::RemSIOp::create(b, region.getArgument(2), constant(5));
+        term = draw(0, 1) ? Value(arith::RemSIOp::create(
+                                b, region.getArgument(2), constant(5)))
+                          : randomQuotient();
       if (draw(0, 3) == 0)
         term = arith::MulIOp::create(b, constant(draw(-2, 2)), term);
       if (draw(0, 1))
@@ -138,6 +140,32 @@ protected:
         sum = arith::SubIOp::create(b, term, sum);
     }
     return sum;
+  }
+
+  /// A quotient of a row, which may be cut off: later rows have no less of it
+  /// or, of one that is taken from a number, no more.
+  Value randomQuotient() {
+    Value row = region.getArgument(2), divisor = constant(draw(1, 6));
+    if (draw(0, 1))
+      row = arith::SubIOp::create(b, row, constant(draw(0, 9)));
+    if (draw(0, 2) == 0)
+      row = arith::SubIOp::create(b, constant(9), row);
+    Value quotient;
+    switch (draw(0, 2)) {
+    case 0:
+      quotient = arith::DivSIOp::create(b, row, divisor);
+      break;
+    case 1:
+      quotient = arith::FloorDivSIOp::create(b, row, divisor);
+      break;
+    default:
+      quotient = arith::DivUIOp::create(b, region.getArgument(2), divisor);
+    }
+    if (draw(0, 1))
+      quotient = arith::MaxSIOp::create(b, quotient, constant(draw(0, 3)));
+    if (draw(0, 1))
+      quotient = arith::MinSIOp::create(b, quotient, constant(draw(0, 5)));
+    return arith::MulIOp::create(b, quotient, constant(draw(-2, 3)));
   }
 
   /// |x|, the larger or smaller of two, or a quotient.
@@ -281,6 +309,55 @@ TEST_F(MaskAnalysis, AgreesWithBruteForce) {
   EXPECT_GT(several, 200);
   EXPECT_GT(skipped, 40000);
   EXPECT_GT(full, 4000);
+}
+
+/// Of what grows from row to row the first and the last row have the ends;
+/// else each row is looked at.
+TEST_F(MaskAnalysis, GrowingBoundsNeedNoLoop) {
+  Value i = region.getArgument(2), j = region.getArgument(3);
+  auto quotient = [&](Value x) -> Value {
+    return arith::DivSIOp::create(b, x, constant(8));
+  };
+  auto natural = [&](Value x) -> Value {
+    return arith::DivUIOp::create(b, x, constant(8));
+  };
+  auto minus = [&](Value x, Value y) -> Value {
+    return arith::SubIOp::create(b, x, y);
+  };
+  auto most = [&](Value x) -> Value {
+    return arith::MaxSIOp::create(b, x, constant(2));
+  };
+  auto times = [&](Value x, int64_t factor) -> Value {
+    return arith::MulIOp::create(b, x, constant(factor));
+  };
+  Value fallen = minus(constant(90), i);
+  for (auto [bound, hasLoop] : {
+           std::pair(natural(i), false),
+           {times(most(natural(i)), 8), false},
+           {arith::AddIOp::create(b, i, most(quotient(i))), false},
+           {times(quotient(minus(i, constant(6))), -3), false},
+           // Below 0 a quotient without a sign is a large number.
+           {natural(minus(i, constant(6))), true},
+           {quotient(fallen), true},
+           {minus(i, most(quotient(i))), true},
+           {arith::RemSIOp::create(b, i, constant(8)), true},
+       }) {
+    OpBuilder::InsertionGuard guard(b);
+    auto yield = tile::YieldOp::create(
+        b,
+        Value(arith::CmpIOp::create(b, arith::CmpIPredicate::sge, j, bound)));
+    MaskRule rule = analyzeMask(region);
+    ASSERT_TRUE(rule.isIntervals());
+    Block code;
+    b.setInsertionPointToEnd(&code);
+    buildKeyRanges(
+        b, rule, constant(3), constant(40), constant(99),
+        [&](Value value, Value row) { return materialize(b, value, i, row); });
+    EXPECT_EQ(!code.getOps<scf::ForOp>().empty(), hasLoop)
+        << bound.getDefiningOp()->getName().getStringRef().str();
+    code.clear();
+    yield->erase();
+  }
 }
 
 /// The same masks turned around: the queries that see a tile of keys.

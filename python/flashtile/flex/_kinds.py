@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which blocks of keys are seen by which blocks of queries: a mask in kinds.mlir."""
+
+import functools
+import os
+import re
+
+import torch
+
+from .._attention import context_of
+from .._plan import Launch
+from .._tensor import facts, tensor
+from ._expr import Region
+
+_ROWS, _BLOCK = 16, 128  # of kinds.mlir
+_TYPES = re.compile(r"\b(index|f32|i1|i32|i64)\b")
+_MOST = 1024
+
+
+class _Memory:
+    """The tensors that a mask reads, as arguments of a kernel, in order of first use."""
+
+    def __init__(self):
+        self.tables, self._sizes = [], {}
+
+    def number(self, table):
+        if table not in self.tables:
+            self.tables.append(table)
+        return self.tables.index(table)
+
+    @staticmethod
+    def type(table):
+        rank = max(len(table.shape), 1)  # a number is one of one element
+        return f"memref<{'?x' * rank}{table.element}, strided<[{', '.join('?' * rank)}]>>"
+
+    def size(self, table, dim):
+        return self._sizes.setdefault((self.number(table), dim), f"%size{len(self._sizes)}")
+
+    def sizes(self, tile):
+        """The lines that compute the sizes, as tiles."""
+        for (number, dim), name in self._sizes.items():
+            yield f"{name}_of = arith.constant {dim} : index"
+            yield f"{name}_number = memref.dim %t{number}, {name}_of : {self.type(self.tables[number])}"
+            yield f"{name} = tile.broadcast {name}_number : index -> {tile('index')}"
+
+
+class _Tiles(Region):
+    """The text of an expression for a tile of elements. tile: gives the type of one."""
+
+    def __init__(self, memory, tile):
+        super().__init__(memory)
+        self._tile = tile
+
+    def _of_tiles(self, text):
+        """An operation on numbers as one on tiles."""
+        if text.startswith("arith.constant "):
+            value, _, type = text.removeprefix("arith.constant ").partition(" : ")
+            return f"arith.constant dense<{value}> : {self._tile(type or 'i1')}"
+        head, _, types = text.rpartition(" : ")
+        if head.startswith("arith.select "):
+            types = "i1, " + types
+        return f"{head} : {_TYPES.sub(lambda found: self._tile(found[1]), types)}"
+
+    def _compute(self, expr, args):
+        if expr.text == "size":
+            return self._captures.size(*expr.read[0])
+        if not expr.read:
+            return self._add(self._of_tiles(expr.text.format(*args)))
+        table, index, memory = expr.read[0], self._tile("index"), self._captures
+        element = self._tile(table.element)
+        args = args or [self._add(f"arith.constant dense<0> : {index}")]
+        types = ", ".join([index] * len(args))
+        place = f"%t{memory.number(table)}[{', '.join(args)}]"
+        found = self._add(f"tile.gather {place} : {memory.type(table)}, ({types}) -> {element}")
+        if table.type == "index":
+            return self._add(f"arith.index_cast {found} : {element} to {index}")
+        return found if table.element == "f32" else self._add(f"arith.extf {found} : {element} to {self._tile('f32')}")
+
+
+def _text(mask, block, memory):
+    with open(os.path.join(os.path.dirname(__file__), "kinds.mlir"), encoding="utf-8") as file:
+        found = file.read()
+    tile = lambda type: f"tensor<{_ROWS}x{_BLOCK}x{type}>"
+    region = _Tiles(memory, tile)
+    seen = region.name(mask)
+    given = "".join(
+        f", %t{n}: {memory.type(table)} {{tile.access = #tile.access<in>}}" for n, table in enumerate(memory.tables)
+    )
+    found = found.replace("#tile.access<out>})", f"#tile.access<out>}}{given})", 1)
+    line = f"    %seen = arith.constant dense<true> : {tile('i1')}\n"
+    assert line in found
+    found = found.replace(line, "".join(f"    {each}\n" for each in (*memory.sizes(tile), *region.lines)))
+    found = found.replace("%seen :", f"{seen} :")
+    for whole in ("{}", "x{}x", "c{}"):  # elements of a block, and its keys
+        size = whole.format(block * block if whole == "{}" else block)
+        found = found.replace(whole.format(_BLOCK * _BLOCK if whole == "{}" else _BLOCK), size)
+    return found.replace(f"constant {_BLOCK} :", f"constant {block} :")
+
+
+@functools.lru_cache(maxsize=_MOST)
+def _plan(target, text):
+    return context_of(target).module(text)
+
+
+class Kinds:
+    """The kernel of `mask`, an expression of b, h, i and j, for blocks of as many
+    queries and keys. tables: what it reads."""
+
+    def __init__(self, mask, block):
+        memory = _Memory()
+        self._text, self._launches = _text(mask, block, memory), {}
+        self.tables = memory.tables
+
+    def __call__(self, values, shape, device):
+        """ABSENT, PARTIAL or FULL of each block, int32 of `shape`: batches, heads,
+        blocks of queries and of keys. values: of each table the tensor of this call.
+        Nothing waits for a card."""
+        kinds = torch.empty(shape, dtype=torch.int32, device=device)
+        arrays = [kinds, *(values[table].reshape(values[table].shape or (1,)) for table in self.tables)]
+        known = tuple(map(facts, arrays))
+        launch = self._launches.get(known)
+        if launch is None:
+            described = [tensor(array) for array in arrays]
+            launch = Launch(_plan(described[0].target, self._text), described)
+            if len(self._launches) >= _MOST:
+                self._launches.clear()
+            self._launches[known] = launch
+        launch.run([array.data_ptr() for array in arrays], kinds)
+        return kinds
