@@ -16,9 +16,9 @@ import torch
 from torch.nn.attention.flex_attention import create_mask, noop_mask
 
 from ._keys import key_of
+from ._kinds import ABSENT, FULL, PARTIAL, lists_of
 from ._translate import Table
 
-ABSENT, PARTIAL, FULL = 0, 1, 2
 # Elements of a mask that is looked at, at a time and in all: on a CPU, a second or
 # less, and on a card.
 _CHUNK = 1 << 24
@@ -127,12 +127,6 @@ def _is_implied(mask, kinds):
 def are_walked(lengths, block_size):
     """Whether kernels walk such blocks of so many queries and keys."""
     return lengths[1] > 0 and not any(size % block or block % _MULTIPLE for size, block in zip(lengths, block_size))
-
-
-def lists_of(kinds):
-    """(blocks, counts) of tile.block_lists, int32."""
-    counts = torch.stack([(kinds == FULL).sum(-1), (kinds != ABSENT).sum(-1)], -1)
-    return torch.argsort(kinds, dim=-1, descending=True, stable=True).int(), counts.int()
 
 
 def _state(mask, key, captured):

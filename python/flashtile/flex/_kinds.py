@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which blocks of keys are seen by which blocks of queries: a mask in kinds.mlir."""
+"""Which blocks of keys are seen by which blocks of queries, by a mask in kinds.mlir, and
+the lists of those that are, by lists.mlir: a launch each, and nothing waits for a card."""
 
 import functools
 import os
@@ -11,6 +12,8 @@ from .._attention import context_of
 from .._plan import Launch
 from .._tensor import facts, tensor
 from ._expr import Region
+
+ABSENT, PARTIAL, FULL = 0, 1, 2  # of the elements of a block none, some or all are seen
 
 _ROWS, _BLOCK = 16, 128  # of kinds.mlir
 _TYPES = re.compile(r"\b(index|f32|i1|i32|i64)\b")
@@ -77,9 +80,13 @@ class _Tiles(Region):
         return found if table.element == "f32" else self._add(f"arith.extf {found} : {element} to {self._tile('f32')}")
 
 
+def _read(name):
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+        return file.read()
+
+
 def _text(mask, block, memory):
-    with open(os.path.join(os.path.dirname(__file__), "kinds.mlir"), encoding="utf-8") as file:
-        found = file.read()
+    found = _read("kinds.mlir")
     tile = lambda type: f"tensor<{_ROWS}x{_BLOCK}x{type}>"
     region = _Tiles(memory, tile)
     seen = region.name(mask)
@@ -102,28 +109,47 @@ def _plan(target, text):
     return context_of(target).module(text)
 
 
+class _Kernel:
+    """A program, with its launches by what arrays are known by."""
+
+    def __init__(self, text):
+        self.text, self._launches = text, {}
+
+    def __call__(self, *arrays):
+        known = tuple(map(facts, arrays))
+        launch = self._launches.get(known)
+        if launch is None:
+            described = [tensor(array) for array in arrays]
+            launch = Launch(_plan(described[0].target, self.text), described)
+            if len(self._launches) >= _MOST:
+                self._launches.clear()
+            self._launches[known] = launch
+        launch.run([array.data_ptr() for array in arrays], arrays[0])
+
+
 class Kinds:
     """The kernel of `mask`, an expression of b, h, i and j, for blocks of as many
     queries and keys. tables: what it reads."""
 
     def __init__(self, mask, block):
         memory = _Memory()
-        self._text, self._launches = _text(mask, block, memory), {}
-        self.tables = memory.tables
+        self.kernel, self.tables = _Kernel(_text(mask, block, memory)), memory.tables
 
     def __call__(self, values, shape, device):
         """ABSENT, PARTIAL or FULL of each block, int32 of `shape`: batches, heads,
-        blocks of queries and of keys. values: of each table the tensor of this call.
-        Nothing waits for a card."""
+        blocks of queries and of keys. values: of each table the tensor of this call."""
         kinds = torch.empty(shape, dtype=torch.int32, device=device)
-        arrays = [kinds, *(values[table].reshape(values[table].shape or (1,)) for table in self.tables)]
-        known = tuple(map(facts, arrays))
-        launch = self._launches.get(known)
-        if launch is None:
-            described = [tensor(array) for array in arrays]
-            launch = Launch(_plan(described[0].target, self._text), described)
-            if len(self._launches) >= _MOST:
-                self._launches.clear()
-            self._launches[known] = launch
-        launch.run([array.data_ptr() for array in arrays], kinds)
+        self.kernel(kinds, *(values[table].reshape(values[table].shape or (1,)) for table in self.tables))
         return kinds
+
+
+_lists = _Kernel(_read("lists.mlir"))
+
+
+def lists_of(kinds):
+    """(blocks, counts) of tile.block_lists, int32, of `kinds`, one behind the other in
+    the last dimension."""
+    blocks = torch.empty_like(kinds, memory_format=torch.contiguous_format)
+    counts = torch.empty(*kinds.shape[:3], 2, dtype=torch.int32, device=kinds.device)
+    _lists(kinds, blocks, counts)
+    return blocks, counts

@@ -12,7 +12,8 @@ import math
 
 import torch
 
-from ._blocks import ABSENT, FULL, Tables, are_walked, empty, finish, is_capturing, lists_of
+from ._blocks import Tables, are_walked, empty, finish, is_capturing
+from ._kinds import ABSENT, FULL, lists_of
 
 _BLOCKS = 128, 64  # of as many queries and keys: the first that divides both
 _LEAST_KEYS = 512

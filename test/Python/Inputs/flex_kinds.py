@@ -1,5 +1,5 @@
 """Which blocks of masks are seen, looked at by kernels on the CPU and in the emulators,
-beside PyTorch's own evaluation of each element.
+beside PyTorch's own evaluation of each element, and their lists.
 
     flex_kinds.py TARGET ...
 """
@@ -31,9 +31,21 @@ def found(context, mask, batches, size):
     kernel = call.kinds(size)
     lead = [count if letter in call.mask_letters else 1 for letter, count in (("b", batches), ("h", H))]
     kinds = torch.full((*lead, S // size, S // size), -1, dtype=torch.int32)
-    plan = context.module(kernel._text)
+    plan = context.module(kernel.kernel.text)
     plan(kinds, *(values[table].reshape(values[table].shape or (1,)) for table in kernel.tables))
     return kinds.expand(batches, H, -1, -1)
+
+
+def check_lists(context):
+    """Of random kinds, of more and fewer columns than a program looks at at a time."""
+    plan = context.module(flex._kinds._lists.text)
+    for columns in (1, 5, 128, 129, 300):
+        kinds = torch.randint(0, 3, (2, 3, 4, columns), dtype=torch.int32)
+        kinds[0, 0, 0], kinds[1, 2, 3] = 0, 2
+        blocks, counts = torch.full_like(kinds, -1), torch.full((2, 3, 4, 2), -1, dtype=torch.int32)
+        plan(kinds, blocks, counts)
+        assert torch.equal(blocks, torch.argsort(kinds, dim=-1, descending=True, stable=True).int()), columns
+        assert torch.equal(counts, torch.stack([(kinds == 2).sum(-1), (kinds > 0).sum(-1)], -1).int()), columns
 
 
 gates = torch.rand(2, H, S)
@@ -47,6 +59,7 @@ more = {
 }
 for target in sys.argv[1:]:
     context = flashtile.Context(target, cache=None)
+    check_lists(context)
     seen = [set(), set()]
     for name, mask in (masks() | more).items():
         for size in (128, 64) if target == "cpu" else (128,):
