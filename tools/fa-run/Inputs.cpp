@@ -119,8 +119,8 @@ fa::run::readTensor(StringRef text, const ArgumentInfo &info, uint64_t seed) {
 }
 
 /// The sizes of output `number`: what the kernel's rules say, else, where an
-/// input has that dimension, its size.
-static SmallVector<int64_t, 4>
+/// input has that dimension, its size; an error where none has.
+static Expected<SmallVector<int64_t, 4>>
 inferSizes(size_t number, const KernelInfo &kernel, const Job &job) {
   SmallVector<int64_t, 4> sizes(ArrayRef<int64_t>(kernel.args[number].sizes));
   for (const SizeRule &rule : kernel.rules)
@@ -137,13 +137,19 @@ inferSizes(size_t number, const KernelInfo &kernel, const Job &job) {
         rule.argument < static_cast<int64_t>(job.arguments.size()))
       sizes[rule.otherDim] =
           job.arguments[rule.argument].sizes[rule.dim] / rule.factor;
-  for (auto [d, size] : enumerate(sizes))
-    if (size == kDynamic)
-      for (const HostTensor &tensor : job.tensors)
-        if (d < tensor.sizes().size()) {
-          size = tensor.sizes()[d];
-          break;
-        }
+  for (auto [d, size] : enumerate(sizes)) {
+    if (size != kDynamic)
+      continue;
+    auto has = find_if(job.tensors, [d = d](const HostTensor &tensor) {
+      return d < tensor.sizes().size();
+    });
+    if (has == job.tensors.end())
+      return createStringError(
+          "argument " + Twine(number) + " of @" + kernel.symbol +
+          ", an output: expected a rule of its dimension " + Twine(d) +
+          ", or an input before it that has one, found neither");
+    size = has->sizes()[d];
+  }
   return sizes;
 }
 
@@ -201,9 +207,12 @@ Error fa::run::prepareFileArguments(Job &job, const Options &options,
   auto isResult = resultsToCompute(job, options, given);
   for (auto [number, info] : enumerate(given)) {
     if (info.isMemRef && info.access == Access::Out) {
+      auto sizes = inferSizes(number, kernel, job);
+      if (!sizes)
+        return sizes.takeError();
       if (Error error =
               addOutput(job, "out" + std::to_string(job.outputs.size()),
-                        info.type, inferSizes(number, kernel, job), false))
+                        info.type, *sizes, false))
         return error;
       job.arguments.push_back(makeArgument(job.outputs.back().second));
       continue;
