@@ -30,13 +30,18 @@ static bool isAtLeast(Value value, int64_t least) {
   return matchPattern(value, m_ConstantInt(&constant)) && constant.sge(least);
 }
 
-bool RowOrder::grows(Value value) {
-  auto known = growing.find(value);
-  if (known != growing.end())
-    return known->second;
-  bool found = growsNew(value);
-  growing[value] = found;
+/// What `find` says of `value`, asked once.
+static bool once(DenseMap<Value, bool> &known, Value value,
+                 function_ref<bool()> find) {
+  if (auto it = known.find(value); it != known.end())
+    return it->second;
+  bool found = find(); // which may add others
+  known[value] = found;
   return found;
+}
+
+bool RowOrder::grows(Value value) {
+  return once(growing, value, [&] { return growsNew(value); });
 }
 
 bool RowOrder::growsNew(Value value) {
@@ -71,12 +76,7 @@ bool RowOrder::growsNew(Value value) {
 }
 
 bool RowOrder::isNatural(Value value) {
-  auto known = natural.find(value);
-  if (known != natural.end())
-    return known->second;
-  bool found = isNaturalNew(value);
-  natural[value] = found;
-  return found;
+  return once(natural, value, [&] { return isNaturalNew(value); });
 }
 
 bool RowOrder::isNaturalNew(Value value) {

@@ -12,7 +12,7 @@ from .._structs import F32
 from .._tensor import NAMES, address, empty_like, facts, tensor
 from ._blocks import Blocks, Lists, empty, is_capturing
 from ._expr import Expressions, coordinates_of
-from ._kinds import Kinds
+from ._kinds import Kinds, plain
 from ._program import Program, stored
 from ._rows import COMPARISONS
 from ._translate import Mod
@@ -127,11 +127,6 @@ def _stream_of(device):
 
 def _scalar(build, value, type):
     return build.convert(value.at(()), type, value.wide)
-
-
-def plain(x):
-    """Without the graph of its derivative and without a class of its own."""
-    return x.detach() if x.requires_grad or type(x) is not torch.Tensor else x
 
 
 def wants_gradient(tensors):

@@ -80,6 +80,11 @@ class _Tiles(Region):
         return found if table.element == "f32" else self._add(f"arith.extf {found} : {element} to {self._tile('f32')}")
 
 
+def plain(x):
+    """Without the graph of its derivative and without a class of its own."""
+    return x.detach() if x.requires_grad or type(x) is not torch.Tensor else x
+
+
 def _read(name):
     with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
         return file.read()
@@ -139,7 +144,8 @@ class Kinds:
         """ABSENT, PARTIAL or FULL of each block, int32 of `shape`: batches, heads,
         blocks of queries and of keys. values: of each table the tensor of this call."""
         kinds = torch.empty(shape, dtype=torch.int32, device=device)
-        self.kernel(kinds, *(values[table].reshape(values[table].shape or (1,)) for table in self.tables))
+        read = (plain(values[table]) for table in self.tables)
+        self.kernel(kinds, *(x.reshape(x.shape or (1,)) for x in read))
         return kinds
 
 
