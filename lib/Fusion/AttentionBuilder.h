@@ -43,6 +43,7 @@ private:
   Value widened(Value rows, mlir::Type element);
   std::pair<Value, Value> buildScores(Value kTile, Value key, bool partial);
   mlir::SmallVector<RegionValue> regionArguments(Value key);
+  int64_t findKeyMultiple();
   void buildEpilogue(mlir::ValueRange state);
 
   Value scale;
@@ -52,6 +53,7 @@ private:
   Value split, numSplits;              ///< of a kernel on part of the keys
   Value keysEnd;                       ///< where this program's keys end
   mlir::SmallVector<WholeTiles> whole; ///< of one loop
+  int64_t keyMultiple = 1;             ///< at which tiles of keys begin
   std::optional<BlockWalk> walk;       ///< over blocks that are listed
   std::optional<LinearBias> bias;      ///< what the score region is, if that
   std::optional<RampBias> ramp;        ///< the same, as what the dot adds to

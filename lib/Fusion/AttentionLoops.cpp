@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
 #include <limits>
@@ -16,6 +17,13 @@
 using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
+
+/// `key` or one before it.
+static Value multipleBelow(ImplicitLocOpBuilder &b, Value key, int64_t of) {
+  Value multiple = arith::ConstantIndexOp::create(b, of);
+  return arith::MulIOp::create(b, arith::DivUIOp::create(b, key, multiple),
+                               multiple);
+}
 
 SmallVector<RegionValue> AttentionBuilder::regionArguments(Value key) {
   SmallVector<RegionValue> arguments = {{RegionValue::Uniform, batch},
@@ -101,6 +109,9 @@ std::pair<Value, Value> AttentionBuilder::buildScores(Value kTile, Value key,
                                  broadcast(left, indices));
   }
   if (!attention.getMask().empty()) {
+    // Said where it is used: what a loop adds up is not followed that far.
+    if (keyMultiple > 1)
+      arguments[3].value = multipleBelow(b, key, keyMultiple);
     Value more = inlineRegion(b, attention.getMask(), shape.rows, shape.columns,
                               arguments, /*wanted=*/{}, isInside);
     mask = mask ? arith::AndIOp::create(b, mask, more) : more;
@@ -188,13 +199,40 @@ SmallVector<Value> AttentionBuilder::buildLoop(const KeyLoop &keys,
   return SmallVector<Value>(loop.getResults());
 }
 
-/// `key` or one shortly before it. The tensor memory accelerator begins boxes
-/// at multiples of 16 bytes (else a card reports an illegal instruction), and
-/// elements of score tiles have one byte or more.
-static Value roundToBoxes(ImplicitLocOpBuilder &b, Value key) {
-  Value multiple = arith::ConstantIndexOp::create(b, 16);
-  return arith::MulIOp::create(b, arith::DivUIOp::create(b, key, multiple),
-                               multiple);
+/// The tensor memory accelerator begins boxes at multiples of 16 bytes (else a
+/// card reports an illegal instruction), and elements of score tiles have one
+/// byte or more.
+static constexpr int64_t kBox = 16;
+
+/// The largest power of two, up to `most`, that an element's key is divided by
+/// in a mask that reads no tensor: of tiles that begin at multiples of it
+/// remainders are known when a kernel is compiled, and quotients are the same
+/// for many columns.
+static int64_t divisorOfKeys(Region &mask, int64_t most) {
+  int64_t found = 1;
+  bool reads = false;
+  mask.walk([&](Operation *op) {
+    reads |= isa<tensor::ExtractOp>(op);
+    APInt divisor;
+    if (isa<arith::DivUIOp, arith::DivSIOp, arith::RemUIOp, arith::RemSIOp>(
+            op) &&
+        getCoordinate(op->getOperand(0)) == 3 &&
+        matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) &&
+        divisor.isPowerOf2() && divisor.sle(most))
+      found = std::max(found, divisor.getSExtValue());
+  });
+  return reads ? 1 : found;
+}
+
+/// What the keys of each tile of the only loop begin at multiples of, where
+/// that spares the mask's elements something; else 1.
+int64_t AttentionBuilder::findKeyMultiple() {
+  bool isOneRange = rule.intervals.size() == 1 && !shape.ownRows &&
+                    shape.part == KernelShape::Whole && shape.parts == 1;
+  if (!isOneRange || !rule.hasLowerBound() || rule.isIntervals())
+    return 1;
+  int64_t found = divisorOfKeys(attention.getMask(), shape.columns);
+  return shape.columns % found == 0 ? found : 1;
 }
 
 /// The keys that the rows computed here see.
@@ -237,7 +275,10 @@ SmallVector<Value> AttentionBuilder::buildLoops() {
   SmallVector<KeyRange> ranges = rangesOf(firstRow, lastRow);
   if (shape.alignedScores && rule.hasLowerBound())
     for (KeyRange &keys : ranges)
-      keys.begin = roundToBoxes(b, keys.begin);
+      keys.begin = multipleBelow(b, keys.begin, kBox);
+  keyMultiple = findKeyMultiple();
+  if (keyMultiple > 1)
+    ranges.front().begin = multipleBelow(b, ranges.front().begin, keyMultiple);
   if (rule.hasLowerBound())
     for (KeyRange &keys : ranges)
       keys.begin = beginOfBlock(keys.begin);
@@ -270,8 +311,9 @@ SmallVector<Value> AttentionBuilder::buildLoops() {
   if (shape.ownRows)
     ranges = {loops.narrowed(ranges.front(), ownRange())};
   if (shape.oneLoop) {
-    for (const KeyRange &keys : ranges)
-      whole.push_back(loops.wholeTiles(keys));
+    if (rule.mayBeComplete())
+      for (const KeyRange &keys : ranges)
+        whole.push_back(loops.wholeTiles(keys));
     return buildLoop(shape.ownRows
                          ? KeyLoop{ranges.front().begin, ranges.front().end,
                                    /*partial=*/true}

@@ -156,3 +156,67 @@ func.func @remainders(%q: !rows, %k: !rows, %v: !rows, %read: tensor<?xi32>, %sc
   }
   return %o : !rows
 }
+
+// -----
+
+!rows = tensor<?x?x?x64xf16>
+
+// Of a mask that takes keys by 32 and looks at their remainders tiles begin at multiples of 32, which is said to the mask,
+// too. No tile is seen whole.
+// CHECK-LABEL: tile.kernel @grid(
+// CHECK: %[[BLOCKS:.*]] = arith.divui %{{.*}}, %c32 : index
+// CHECK: %[[BEGIN:.*]] = arith.muli %[[BLOCKS]], %c32 : index
+// CHECK: scf.for %[[AT:.*]] = %[[BEGIN]] to
+// CHECK: tile.dot
+// CHECK: %[[BLOCK:.*]] = arith.divui %[[AT]], %c32 : index
+// CHECK: %[[KEY:.*]] = arith.muli %[[BLOCK]], %c32 : index
+// CHECK: arith.index_cast %[[KEY]] : index to i32
+// CHECK-NOT: arith.ori
+// CHECK: tile.online_softmax
+// CHECK-NOT: scf.for
+// CHECK: tile.return
+func.func @grid(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %c3 = arith.constant 3 : index
+    %c32 = arith.constant 32 : index
+    %c100 = arith.constant 100 : index
+    %first = arith.subi %i, %c100 : index
+    %behind = arith.cmpi sge, %j, %first : index
+    %column = arith.remui %j, %c32 : index
+    %seventh = arith.remui %i, %c3 : index
+    %near = arith.cmpi sge, %column, %seventh : index
+    %seen = arith.andi %behind, %near : i1
+    tile.yield %seen : i1
+  }
+  return %o : !rows
+}
+
+// -----
+
+!rows = tensor<?x?x?x64xf16>
+
+// Where the mask reads a tensor at the key, tiles begin where its bounds do.
+// CHECK-LABEL: tile.kernel @grid_of_reads(
+// CHECK-NOT: arith.divui {{.*}}, %c32 : index
+// CHECK: scf.for
+func.func @grid_of_reads(%q: !rows, %k: !rows, %v: !rows, %t: tensor<?xi32>, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale captures(%t : tensor<?xi32>) : !rows, !rows, !rows -> !rows score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %at: tensor<?xi32>):
+    %c0 = arith.constant 0 : i32
+    %c3 = arith.constant 3 : index
+    %c32 = arith.constant 32 : index
+    %c100 = arith.constant 100 : index
+    %first = arith.subi %i, %c100 : index
+    %behind = arith.cmpi sge, %j, %first : index
+    %column = arith.remui %j, %c32 : index
+    %seventh = arith.remui %i, %c3 : index
+    %near = arith.cmpi sge, %column, %seventh : index
+    %flag = tensor.extract %at[%j] : tensor<?xi32>
+    %is = arith.cmpi ne, %flag, %c0 : i32
+    %both = arith.andi %near, %is : i1
+    %seen = arith.andi %behind, %both : i1
+    tile.yield %seen : i1
+  }
+  return %o : !rows
+}

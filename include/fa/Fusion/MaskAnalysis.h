@@ -85,6 +85,12 @@ struct MaskRule {
       return interval.complete || interval.completeIf;
     });
   }
+  /// Whether there may be tiles of which every row sees every key.
+  bool mayBeComplete() const {
+    return llvm::any_of(intervals, [](const KeyInterval &interval) {
+      return interval.complete || interval.completeIf;
+    });
+  }
   /// Upper bounds that are the same for all rows and in every interval: the
   /// keys beyond do not exist for this batch and head.
   llvm::SmallVector<KeyBound> lengths() const;
