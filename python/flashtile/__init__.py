@@ -14,7 +14,7 @@ Hugging Face's models their attention. docs/python.md is the manual.
 
 from ._attention import attention, prepare
 from ._backward import attention_backward
-from ._plan import Context, Plan, is_supported
+from ._plan import Context, Plan, describe_module, is_supported, last_counters
 from ._library import Error, version
 from ._append import append
 from ._merge import merge
@@ -32,7 +32,9 @@ __all__ = [
     "prepare",
     "Context",
     "Plan",
+    "describe_module",
     "is_supported",
+    "last_counters",
     "Error",
     "version",
 ]

@@ -26,8 +26,8 @@ _MOST = 1024
 _MASK, _MARGIN = 1, 0.8
 _EACH_CALL = {"cuda": 5000, "cpu": 0}
 
-# Lists of masks without tensors by what they are made of, None where they do not pay;
-# those that graphs read, whose end is not known; whether lists pay, and keys grow.
+# Lists of masks without tensors by what they are made of; those that graphs read, whose
+# end is not known; whether lists pay, and keys grow.
 _made, _read_by_graphs, _pays, _growing = {}, [], {}, {}
 
 
@@ -80,10 +80,12 @@ class Listed:
             return self._at_each_call(call, values) if self._each_call else self._kept(call, values)
 
     def _decide(self, kinds):
+        """Whether lists pay, which is kept. Other threads may do the same."""
         images = self._sizes["b"] * self._sizes["h"] // math.prod(kinds.shape[:2])
         if len(_pays) >= _MOST:
             _pays.clear()
-        _pays[self._known] = _do_pay(kinds, images, self._bounds, self._each_call)
+        found = _pays[self._known] = _do_pay(kinds, images, self._bounds, self._each_call)
+        return found
 
     def _kinds(self, call, values):
         lead = [self._sizes[letter] if letter in call.mask_letters else 1 for letter in "bh"]
@@ -91,23 +93,25 @@ class Listed:
         return call.kinds(self.block)(values, shape, self._device)
 
     def _at_each_call(self, call, values):
-        kinds = self._kinds(call, values)
-        if self._known not in _pays:
-            self._decide(kinds)
-        return lists_of(kinds) if _pays[self._known] else None
+        kinds, pays = self._kinds(call, values), _pays.get(self._known)
+        if pays is None:
+            pays = self._decide(kinds)
+        return lists_of(kinds) if pays else None
 
     def _kept(self, call, values):
-        if self._known not in _made:
+        lists = _made.get(self._known)
+        if lists is None:
             if is_capturing(self._device):
                 return None
+            kinds = self._kinds(call, values)
+            if not self._decide(kinds):
+                return None
+            lists = lists_of(kinds)
+            finish(self._device)
             if len(_made) >= _MOST:
                 empty(_made, self._device)
-            kinds = self._kinds(call, values)
-            self._decide(kinds)
-            _made[self._known] = lists_of(kinds) if _pays[self._known] else None
-            finish(self._device)
-        lists = _made[self._known]
-        if lists and is_capturing(self._device) and not any(lists is read for read in _read_by_graphs):
+            _made[self._known] = lists
+        if is_capturing(self._device) and not any(lists is read for read in _read_by_graphs):
             _read_by_graphs.append(lists)
         return lists
 

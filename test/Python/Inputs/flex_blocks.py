@@ -91,7 +91,7 @@ assert wrong(found, q, k, v, None, scattered) is not None
 
 # ===--- Masks without a BlockMask ---===
 
-made = flex._listed._made
+made, pays = flex._listed._made, flex._listed._pays
 
 
 def strips_of(size):
@@ -107,16 +107,16 @@ for name, size, keys in (("own", 128, T), ("wider strips", 256, T), ("other keys
     # Of all batches, and of each head.
     assert lists.shape == (1, H, S // SIZE, keys // SIZE), lists.shape
     assert counts[..., 1].sum() < lists.numel()
-# Of intervals, of few keys and of other sizes none is made.
-made.clear()
+# Of intervals, of few keys and of other sizes none is made, nor looked at.
+made.clear(), pays.clear()
 check("intervals", None, lambda b, h, q, k: k <= q, **sizes)
 check("few", None, strips_of(64), b=B, hq=H, sq=S, sk=256)
 check("odd sizes", None, strips_of(64), b=B, hq=H, sq=S, sk=T - 1)
-assert not made, made
+assert not made and not pays, (made, pays)
 # Where all blocks are seen, or all between bounds, none is shorter.
 check("everywhere", None, strips_of(64), **sizes)
 check("bounded", None, lambda b, h, q, k: (k <= q) & ((q - k) % 4 == 0), **sizes)
-assert [*made.values()] == [None, None], made
+assert not made and [*pays.values()] == [False, False], (made, pays)
 # What is listed is what is walked: without the first block of each list outputs differ.
 made.clear()
 q, k, v = inputs(**sizes)
@@ -127,7 +127,7 @@ for again in range(3):
 lists.copy_(lists.roll(-1, -1))
 flex._calls._numbers_alone.clear()
 assert wrong(attend(), q, k, v, None, strips_of(128)) is not None
-made.clear()
+made.clear(), pays.clear()
 
 # ===--- The same of masks that capture tensors: made at each call ---===
 

@@ -58,8 +58,10 @@ more = {
     "bits": lambda b, h, q, k: ((q ^ k) >> 6) & 1 == 0,
 }
 for target in sys.argv[1:]:
-    context = flashtile.Context(target, cache=None)
+    context = flashtile.Context(target, cache=None, counters=True)
     check_lists(context)
+    counted = flashtile.last_counters()
+    assert counted is None if target == "cpu" else counted["global_requests"] > 0, counted
     seen = [set(), set()]
     for name, mask in (masks() | more).items():
         for size in (128, 64) if target == "cpu" else (128,):
