@@ -18,6 +18,7 @@ from ._kinds import ABSENT, FULL, lists_of
 _BLOCKS = 128, 64  # of as many queries and keys: the first that divides both
 _LEAST_KEYS = 512
 _MOST = 1024
+_MOST_IMAGES = 65535  # batches times heads, which are one dimension of a grid
 
 # What is walked is counted in products of a block, beside which the elements of a mask
 # take as long. Lists may take a fifth more than a loop that is not bounded on both sides,
@@ -76,8 +77,11 @@ class Listed:
     def lists(self, call, values):
         """(blocks, counts) for `call`, whose program walks lists, with the values of its
         mask's tables; None: they do not pay."""
+        lead = [self._sizes[letter] if letter in call.mask_letters else 1 for letter in "bh"]
+        if math.prod(lead) > _MOST_IMAGES:
+            return None
         with torch.inference_mode(False), torch.no_grad():
-            return self._at_each_call(call, values) if self._each_call else self._kept(call, values)
+            return (self._at_each_call if self._each_call else self._kept)(call, values, lead)
 
     def _decide(self, kinds):
         """Whether lists pay, which is kept. Other threads may do the same."""
@@ -87,23 +91,22 @@ class Listed:
         found = _pays[self._known] = _do_pay(kinds, images, self._bounds, self._each_call)
         return found
 
-    def _kinds(self, call, values):
-        lead = [self._sizes[letter] if letter in call.mask_letters else 1 for letter in "bh"]
+    def _kinds(self, call, values, lead):
         shape = *lead, self._sizes["i"] // self.block, self._sizes["j"] // self.block
         return call.kinds(self.block)(values, shape, self._device)
 
-    def _at_each_call(self, call, values):
-        kinds, pays = self._kinds(call, values), _pays.get(self._known)
+    def _at_each_call(self, call, values, lead):
+        kinds, pays = self._kinds(call, values, lead), _pays.get(self._known)
         if pays is None:
             pays = self._decide(kinds)
         return lists_of(kinds) if pays else None
 
-    def _kept(self, call, values):
+    def _kept(self, call, values, lead):
         lists = _made.get(self._known)
         if lists is None:
             if is_capturing(self._device):
                 return None
-            kinds = self._kinds(call, values)
+            kinds = self._kinds(call, values, lead)
             if not self._decide(kinds):
                 return None
             lists = lists_of(kinds)
