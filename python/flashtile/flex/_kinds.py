@@ -48,11 +48,23 @@ class _Memory:
 
 
 class _Tiles(Region):
-    """The text of an expression for a tile of elements. tile: gives the type of one."""
+    """The text of an expression for a tile of elements. tile: gives the type of one.
+    early: lines that come before those in which queries are known, which are computed
+    once for all queries of a block."""
 
     def __init__(self, memory, tile):
         super().__init__(memory)
-        self._tile = tile
+        self._tile, self.early, self._has_query = tile, [], {}
+
+    def _is_early(self, expr):
+        """Whether no query is in it; what it is computed of was asked for before."""
+        has = any(self._has_query.get(arg, arg.coordinate == "i") for arg in expr.args)
+        return not self._has_query.setdefault(expr, has)
+
+    def _add(self, text):
+        name = f"%{len(self.lines) + len(self.early)}"
+        self._target.append(f"{name} = {text}")
+        return name
 
     def _of_tiles(self, text):
         """An operation on numbers as one on tiles."""
@@ -65,6 +77,7 @@ class _Tiles(Region):
         return f"{head} : {_TYPES.sub(lambda found: self._tile(found[1]), types)}"
 
     def _compute(self, expr, args):
+        self._target = self.early if self._is_early(expr) else self.lines
         if expr.text == "size":
             return self._captures.size(*expr.read[0])
         if not expr.read:
@@ -99,9 +112,10 @@ def _text(mask, block, memory):
         f", %t{n}: {memory.type(table)} {{tile.access = #tile.access<in>}}" for n, table in enumerate(memory.tables)
     )
     found = found.replace("#tile.access<out>})", f"#tile.access<out>}}{given})", 1)
-    line = f"    %seen = arith.constant dense<true> : {tile('i1')}\n"
-    assert line in found
-    found = found.replace(line, "".join(f"    {each}\n" for each in (*memory.sizes(tile), *region.lines)))
+    loop, line = "  %counts = scf.for", f"    %seen = arith.constant dense<true> : {tile('i1')}\n"
+    assert loop in found and line in found
+    found = found.replace(loop, "".join(f"  {each}\n" for each in (*memory.sizes(tile), *region.early)) + loop)
+    found = found.replace(line, "".join(f"    {each}\n" for each in region.lines))
     found = found.replace("%seen :", f"{seen} :")
     for whole in ("{}", "x{}x", "c{}"):  # elements of a block, and its keys
         size = whole.format(block * block if whole == "{}" else block)
