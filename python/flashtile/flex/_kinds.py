@@ -15,7 +15,7 @@ from ._expr import Region
 
 ABSENT, PARTIAL, FULL = 0, 1, 2  # of the elements of a block none, some or all are seen
 
-_ROWS, _BLOCK = 16, 128  # of kinds.mlir
+_ROWS, _BLOCK = 8, 128  # of kinds.mlir
 _TYPES = re.compile(r"\b(index|f32|i1|i32|i64)\b")
 _MOST = 1024
 
