@@ -18,13 +18,6 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-/// `key` or one before it.
-static Value multipleBelow(ImplicitLocOpBuilder &b, Value key, int64_t of) {
-  Value multiple = arith::ConstantIndexOp::create(b, of);
-  return arith::MulIOp::create(b, arith::DivUIOp::create(b, key, multiple),
-                               multiple);
-}
-
 SmallVector<RegionValue> AttentionBuilder::regionArguments(Value key) {
   SmallVector<RegionValue> arguments = {{RegionValue::Uniform, batch},
                                         {RegionValue::Uniform, head},
@@ -111,7 +104,7 @@ std::pair<Value, Value> AttentionBuilder::buildScores(Value kTile, Value key,
   if (!attention.getMask().empty()) {
     // Said where it is used: what a loop adds up is not followed that far.
     if (keyMultiple > 1)
-      arguments[3].value = multipleBelow(b, key, keyMultiple);
+      arguments[3].value = multipleBelow(key, keyMultiple);
     Value more = inlineRegion(b, attention.getMask(), shape.rows, shape.columns,
                               arguments, /*wanted=*/{}, isInside);
     mask = mask ? arith::AndIOp::create(b, mask, more) : more;
@@ -275,10 +268,10 @@ SmallVector<Value> AttentionBuilder::buildLoops() {
   SmallVector<KeyRange> ranges = rangesOf(firstRow, lastRow);
   if (shape.alignedScores && rule.hasLowerBound())
     for (KeyRange &keys : ranges)
-      keys.begin = multipleBelow(b, keys.begin, kBox);
+      keys.begin = multipleBelow(keys.begin, kBox);
   keyMultiple = findKeyMultiple();
   if (keyMultiple > 1)
-    ranges.front().begin = multipleBelow(b, ranges.front().begin, keyMultiple);
+    ranges.front().begin = multipleBelow(ranges.front().begin, keyMultiple);
   if (rule.hasLowerBound())
     for (KeyRange &keys : ranges)
       keys.begin = beginOfBlock(keys.begin);

@@ -82,7 +82,6 @@ private:
   /// queries of all heads of the group.
   Values walkQueries(const Tiles &owned, mlir::ValueRange initial);
   /// Tiles of queries `from` to `to`, rounded up or down.
-  Value multipleBelow(Value query);
   Value countTiles(Value from, Value to, bool up);
   Value findStep(Value step, Value tiles, Value begin);
   Values buildQueryLoop(const KeyLoop &loop, const Tiles &owned,

@@ -227,7 +227,8 @@ SmallVector<Value> BackwardBuilder::walkQueries(const Tiles &owned,
                       [&](Value value) { return materialize(value, Value()); });
   // Queries that are none are zeros, of which nothing comes unless scores are
   // changed.
-  range.begin = multipleBelow(beginOfBlock(range.begin));
+  // Numbers of rows are fetched from multiples of 16 bytes.
+  range.begin = multipleBelow(beginOfBlock(range.begin), kNumbersTogether);
   bool hasUpperEdge = range.hasUpperEdge || !op.getScore().empty();
   Values state(initial);
   if (!range.hasFull)
@@ -241,7 +242,8 @@ SmallVector<Value> BackwardBuilder::walkQueries(const Tiles &owned,
   Value full = range.begin;
   if (range.hasLowerEdge) {
     Value end = multipleBelow(
-        arith::AddIOp::create(b, range.end, index(kNumbersTogether - 1)));
+        arith::AddIOp::create(b, range.end, index(kNumbersTogether - 1)),
+        kNumbersTogether);
     full = arith::MinSIOp::create(
         b, tiles(range.begin, range.fullBegin, /*up=*/true), end);
     state = buildQueryLoop({range.begin, full, /*partial=*/true}, owned, state);
@@ -253,13 +255,6 @@ SmallVector<Value> BackwardBuilder::walkQueries(const Tiles &owned,
   if (hasUpperEdge)
     state = buildQueryLoop({edge, range.end, /*partial=*/true}, owned, state);
   return state;
-}
-
-/// The last place up to `query` from which numbers of rows can be fetched.
-Value BackwardBuilder::multipleBelow(Value query) {
-  Value together = index(kNumbersTogether);
-  return arith::MulIOp::create(b, arith::DivUIOp::create(b, query, together),
-                               together);
 }
 
 Value BackwardBuilder::countTiles(Value from, Value to, bool up) {

@@ -73,8 +73,7 @@ static std::pair<Value, Value> wordsOf(ImplicitLocOpBuilder &b,
 Value KernelBody::beginOfBlock(Value place) {
   if (!dropProbability)
     return place;
-  Value size = index(16);
-  return arith::MulIOp::create(b, arith::DivUIOp::create(b, place, size), size);
+  return multipleBelow(place, 16);
 }
 
 Value KernelBody::applyDropout(Value x, ArrayRef<RegionValue> place) {

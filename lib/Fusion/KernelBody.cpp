@@ -50,6 +50,12 @@ Value KernelBody::index(int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
+Value KernelBody::multipleBelow(Value place, int64_t of) {
+  Value multiple = index(of);
+  return arith::MulIOp::create(b, arith::DivUIOp::create(b, place, multiple),
+                               multiple);
+}
+
 BlockArgument KernelBody::argument(Value functionArgument) {
   return kernel.getArgument(
       cast<BlockArgument>(functionArgument).getArgNumber());

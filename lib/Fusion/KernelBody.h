@@ -32,6 +32,8 @@ protected:
 
   //===--- Scalars ---===//
   Value index(int64_t value);
+  /// The last multiple of `of` up to `place`, which is at least 0.
+  Value multipleBelow(Value place, int64_t of);
   mlir::BlockArgument argument(Value functionArgument);
   /// A scalar of the function, computed again in the kernel.
   Value getScalar(Value value);

@@ -18,9 +18,8 @@ KeyLoops::KeyLoops(ImplicitLocOpBuilder &b, int64_t columns,
     : b(b), columns(columns), buildLoop(buildLoop),
       hasLowerEdge(llvm::any_of(
           intervals, [](const KeyInterval &i) { return i.hasLowerBound(); })),
-      complete(llvm::any_of(
-          intervals,
-          [](const KeyInterval &i) { return i.complete || i.completeIf; })),
+      complete(
+          llvm::any_of(intervals, std::mem_fn(&KeyInterval::mayBeComplete))),
       edgeFirst(edgeFirst), isLastEdge(isLastEdge), isAligned(isAligned) {}
 
 Value KeyLoops::index(int64_t value) {

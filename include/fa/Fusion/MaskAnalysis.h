@@ -67,6 +67,8 @@ struct KeyInterval {
   /// same for all rows and keys, the bounds are the whole conjunction. Or null.
   mlir::Value completeIf = {};
 
+  /// Whether the bounds are the whole conjunction, if only at some launches.
+  bool mayBeComplete() const { return complete || completeIf; }
   bool hasLowerBound() const;
   /// How many keys each row sees at most, if bounds that differ by a constant
   /// say so: those of a window.
@@ -81,15 +83,11 @@ struct MaskRule {
 
   /// Whether the intervals are the whole mask, where `completeIf` holds.
   bool isIntervals() const {
-    return llvm::all_of(intervals, [](const KeyInterval &interval) {
-      return interval.complete || interval.completeIf;
-    });
+    return llvm::all_of(intervals, std::mem_fn(&KeyInterval::mayBeComplete));
   }
   /// Whether there may be tiles of which every row sees every key.
   bool mayBeComplete() const {
-    return llvm::any_of(intervals, [](const KeyInterval &interval) {
-      return interval.complete || interval.completeIf;
-    });
+    return llvm::any_of(intervals, std::mem_fn(&KeyInterval::mayBeComplete));
   }
   /// Upper bounds that are the same for all rows and in every interval: the
   /// keys beyond do not exist for this batch and head.

@@ -105,10 +105,11 @@ def _attend(query, key, value, score_mod, block_mask, scale, enable_gqa, has_lse
     of_mask = None
     if mods.mask and not has_blocks and (listed := listed_of(mods, call, sizes, query.device)):
         block_size = listed.block, listed.block
-        walking, _, tensors = find(mods, _LISTED, block_size, query, value, has_lse, bounds=False)
-        known = walking.values_of_mask(tensors, sizes, query.device)
+        walking, *own = find(mods, _LISTED, block_size, query, value, has_lse, bounds=False)
+        known = walking.values_of_mask(own[1], sizes, query.device)
         if lists := listed.lists(walking, known):
-            call, blocks, of_mask = walking, Tables(None, lists), known
+            call, (score_tensors, mask_tensors) = walking, own
+            blocks, of_mask = Tables(None, lists), known
     values = call.values(score_tensors, mask_tensors, blocks, sizes, query.device, of_mask)
     captures, numbers = call.program.arguments(values, sizes)
     _check_learned(captures, call.program.patterns())

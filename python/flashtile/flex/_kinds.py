@@ -103,9 +103,18 @@ def _read(name):
         return file.read()
 
 
+def _of_block(block):
+    """kinds.mlir for blocks of as many queries and keys."""
+    found = _read("kinds.mlir").replace(f"dense<{_BLOCK * _BLOCK}>", f"dense<{block * block}>")
+    for keys in ("x{}x", "%c{} ", "constant {} :"):
+        found = found.replace(keys.format(_BLOCK), keys.format(block))
+    return found
+
+
 def _text(mask, block, memory):
-    found = _read("kinds.mlir")
-    tile = lambda type: f"tensor<{_ROWS}x{_BLOCK}x{type}>"
+    # Before the mask is in it, whose numbers are its own.
+    found = _of_block(block)
+    tile = lambda type: f"tensor<{_ROWS}x{block}x{type}>"
     region = _Tiles(memory, tile)
     seen = region.name(mask)
     given = "".join(
@@ -114,13 +123,9 @@ def _text(mask, block, memory):
     found = found.replace("#tile.access<out>})", f"#tile.access<out>}}{given})", 1)
     loop, line = "  %counts = scf.for", f"    %seen = arith.constant dense<true> : {tile('i1')}\n"
     assert loop in found and line in found
-    found = found.replace(loop, "".join(f"  {each}\n" for each in (*memory.sizes(tile), *region.early)) + loop)
-    found = found.replace(line, "".join(f"    {each}\n" for each in region.lines))
     found = found.replace("%seen :", f"{seen} :")
-    for whole in ("{}", "x{}x", "c{}"):  # elements of a block, and its keys
-        size = whole.format(block * block if whole == "{}" else block)
-        found = found.replace(whole.format(_BLOCK * _BLOCK if whole == "{}" else _BLOCK), size)
-    return found.replace(f"constant {_BLOCK} :", f"constant {block} :")
+    found = found.replace(line, "".join(f"    {each}\n" for each in region.lines))
+    return found.replace(loop, "".join(f"  {each}\n" for each in (*memory.sizes(tile), *region.early)) + loop)
 
 
 @functools.lru_cache(maxsize=_MOST)

@@ -133,9 +133,10 @@ def _bounds_of(call, mask_tensors, sizes, device):
 
 def listed_of(mods, call, sizes, device):
     """The `Listed` of the mask of `mods`, whose `call` has no lists; None where it walks
-    as few keys as it may without, or its blocks cannot be walked."""
+    as few keys as it may without, its blocks cannot be walked, or mods have no key, so
+    that each call would trace them again."""
     mask_key, mask_tensors = mods.mask_known
-    if mask_key is None or not call.is_kept or sizes["j"] < _LEAST_KEYS:
+    if mask_key is None or mods.score_known[0] is None or not call.is_kept or sizes["j"] < _LEAST_KEYS:
         return None
     lengths = sizes["i"], sizes["j"]
     block = next((size for size in _BLOCKS if are_walked(lengths, (size, size))), None)

@@ -98,14 +98,15 @@ def strips_of(size):
     return lambda b, h, q, k: (q // size + k // size + h) % 3 == 0
 
 
-for name, size, keys in (("own", 128, T), ("wider strips", 256, T), ("other keys", 128, 512)):
+for name, size, keys in (("own", 128, T), ("wider strips", 256, T), ("other keys", 128, 512), ("of 64", 64, 576)):
     made.clear()
     given = dict(sizes, sk=keys)
+    block = 128 if keys % 128 == 0 else 64
     for type in (torch.float32, torch.float16):
         check(name, learned, strips_of(size), twin=(learned, None), type=type, **given)
     ((lists, counts),) = made.values()
     # Of all batches, and of each head.
-    assert lists.shape == (1, H, S // SIZE, keys // SIZE), lists.shape
+    assert lists.shape == (1, H, S // block, keys // block), lists.shape
     assert counts[..., 1].sum() < lists.numel()
 # Of intervals, of few keys and of other sizes none is made, nor looked at.
 made.clear(), pays.clear()

@@ -55,6 +55,8 @@ more = {
     "floats": lambda b, h, q, k: torch.sigmoid(gates[b, h, q]) > 0.5 + (k // 64) / 32,
     "bool, from the end": lambda b, h, q, k: some[-1 - k // 64] & (k < number + q),
     "numbers": lambda b, h, q, k: (k * half).to(torch.int32) % 7 <= q.clamp(max=5),
+    # Numbers that the kernel's text has, too.
+    "own numbers": lambda b, h, q, k: ((q // 64) * 128 + (k // 64) * 2048) % 24576 < 16384,
     "bits": lambda b, h, q, k: ((q ^ k) >> 6) & 1 == 0,
 }
 for target in sys.argv[1:]:
