@@ -51,7 +51,19 @@ def check_lists(context):
 gates = torch.rand(2, H, S)
 some = torch.rand(S // 64) > 0.3
 number, half = torch.tensor(70), torch.tensor(0.5, dtype=torch.float16)
+FUNCTIONS = "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt tanh sin cos tan atan asin acos sinh cosh erf".split()
+
+
+def functions(b, h, q, k):
+    """A function for each of so many keys."""
+    x, found = (k % 97) / 100 + 0.01 * (q % 3), False
+    for n, name in enumerate(FUNCTIONS):
+        found = found | (k // 128 * 5 + k % 5 == n) & (getattr(torch, name)(x) > 0.3)
+    return found
+
+
 more = {
+    "functions": functions,
     "floats": lambda b, h, q, k: torch.sigmoid(gates[b, h, q]) > 0.5 + (k // 64) / 32,
     "bool, from the end": lambda b, h, q, k: some[-1 - k // 64] & (k < number + q),
     "numbers": lambda b, h, q, k: (k * half).to(torch.int32) % 7 <= q.clamp(max=5),
