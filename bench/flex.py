@@ -4,12 +4,14 @@
 masks and changes of scores that PyTorch's post on FlexAttention and attention-gym
 have, in turns.
 
-    FLASHTILE_LIBRARY=…/libflashtile.so PYTHONPATH=python bench/flex.py [--ours] [--listed] [--own] [--only=NAME …]
+    FLASHTILE_LIBRARY=…/libflashtile.so PYTHONPATH=python bench/flex.py [--ours] [--listed] [--own] [--backward] \
+        [--only=NAME …]
 
 A call is timed between two events, with what both do in Python before it reaches
 the card; both have the same BlockMask, made before, but with --own: then FlashTile
 has its mask_mod alone, and "as BlockMask" is what it takes with both. "In a graph" is what a captured
-call takes, where nothing waits for Python. Masks of attention-gym run where that is
+call takes, where nothing waits for Python. With --backward a call is the attention and
+its gradients. Masks of attention-gym run where that is
 installed.
 """
 
@@ -121,6 +123,13 @@ def time_in_turns(runs):
     return {name: statistics.median(each) for name, each in found.items()}
 
 
+def difference(found, expected):
+    """Of outputs, or of gradients relative to the largest."""
+    if isinstance(found, torch.Tensor):
+        return (found - expected).abs().max().item()
+    return max(((x - y).abs().max() / y.abs().max()).item() for x, y in zip(found, expected))
+
+
 def captured(run):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -134,6 +143,7 @@ def main():
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--listed", action="store_true", help="masks that are no intervals alone")
     parser.add_argument("--own", action="store_true", help="FlashTile has no BlockMask")
+    parser.add_argument("--backward", action="store_true", help="of gradients, too")
     parser.add_argument("--head-dim", type=int, action="append", default=[])
     arguments = parser.parse_args()
     torch.manual_seed(0)
@@ -143,27 +153,29 @@ def main():
     print("| --- " * 9 + "|")
     ratios = {"a call": [], "in a graph": []}
     for d in arguments.head_dim or (128, 64):
-        q, k, v = (torch.randn(B, H, S, d, dtype=torch.bfloat16, device="cuda") for _ in range(3))
+        q, k, v, dout = (torch.randn(B, H, S, d, dtype=torch.bfloat16, device="cuda") for _ in range(4))
+        inputs = [x.requires_grad_(arguments.backward) for x in (q, k, v)]
+        whole = lambda out: torch.autograd.grad(out, inputs, dout) if arguments.backward else out
         for name, score, blocks, is_listed in problems_with_blocks():
             if arguments.only and name not in arguments.only or arguments.listed and not is_listed:
                 continue
             if arguments.own and blocks is not None and blocks.mask_mod is noop_mask:
                 continue  # which is tables alone
             mask = blocks.mask_mod if arguments.own and blocks is not None else blocks
-            ours = lambda: flashtile.flex_attention(q, k, v, score, mask)
+            ours = lambda: whole(flashtile.flex_attention(q, k, v, score, mask))
             for _ in range(3):
                 out = ours()
             runs, note = {"ours": ours, "ours, captured": captured(ours)}, ""
             if arguments.own:
-                listed = lambda: flashtile.flex_attention(q, k, v, score, blocks)
-                note = f"as BlockMask: differ by {(listed() - out).abs().max().item():.2g}, "
+                listed = lambda: whole(flashtile.flex_attention(q, k, v, score, blocks))
+                note = f"as BlockMask: differ by {difference(listed(), out):.2g}, "
                 runs["as BlockMask"] = captured(listed)
             if not arguments.ours:
                 torch.compiler.reset()
                 compiled = torch.compile(flex_attention, dynamic=False)
-                theirs = lambda: compiled(q, k, v, score, blocks)
+                theirs = lambda: whole(compiled(q, k, v, score, blocks))
                 try:
-                    note += f"differ by {(theirs() - out).abs().max().item():.2g}"
+                    note += f"differ by {difference(theirs(), out):.2g}"
                     runs |= {"theirs": theirs, "theirs, captured": captured(theirs)}
                 except Exception as error:  # what it has no configuration for
                     note += f"PyTorch: {type(error).__name__}"

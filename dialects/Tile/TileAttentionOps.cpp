@@ -38,16 +38,14 @@ static LogicalResult verifyElementRegion(Operation *op, Region &region,
   return success();
 }
 
-/// Checks which captures say the blocks that are walked (tile.block_lists).
-template <typename OpT> static LogicalResult verifyBlockLists(OpT op) {
-  auto lists = op->template getAttrOfType<DenseI64ArrayAttr>(
-      TileDialect::blockListsAttrName);
+/// Checks which captures say the blocks that are walked, by `name`:
+/// tile.block_lists or tile.query_lists.
+template <typename OpT>
+static LogicalResult verifyBlockLists(OpT op, StringRef name) {
+  auto lists = op->template getAttrOfType<DenseI64ArrayAttr>(name);
   if (!lists)
     return success();
-  auto expects = [&] {
-    return op->emitOpError("expects of ")
-           << TileDialect::blockListsAttrName << " ";
-  };
+  auto expects = [&] { return op->emitOpError("expects of ") << name << " "; };
   ArrayRef<int64_t> found = lists;
   if (found.size() != 4)
     return expects() << "two captures and the sizes of a block, found "
@@ -66,7 +64,18 @@ template <typename OpT> static LogicalResult verifyBlockLists(OpT op) {
   }
   auto counts = cast<RankedTensorType>(op.getCaptures()[found[1]].getType());
   if (!sameSize(counts.getDimSize(3), 2))
-    return expects() << "two counts of each block of queries, found " << counts;
+    return expects() << "two counts of each block of "
+                     << (name == TileDialect::queryListsAttrName ? "keys"
+                                                                 : "queries")
+                     << ", found " << counts;
+  return success();
+}
+
+template <typename OpT> static LogicalResult verifyBlockLists(OpT op) {
+  for (StringRef name :
+       {TileDialect::blockListsAttrName, TileDialect::queryListsAttrName})
+    if (failed(verifyBlockLists(op, name)))
+      return failure();
   return success();
 }
 
@@ -248,6 +257,8 @@ static LogicalResult verifySink(AttentionBackwardOp op) {
 LogicalResult AttentionBackwardOp::verify() {
   RankedTensorType q = typeOf(getQ()), k = typeOf(getK()), v = typeOf(getV());
   if (failed(verifyQKV(*this, q, k, v)))
+    return failure();
+  if (failed(verifyBlockLists(*this)))
     return failure();
   if (q.getElementType() != v.getElementType())
     return emitOpError("expects q and v of one element type, found ")

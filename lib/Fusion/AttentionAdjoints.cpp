@@ -47,6 +47,14 @@ std::pair<Value, Value> Adjoints::resultsOf(AttentionOp op) {
   return {again.getOutput(), again.getLse()};
 }
 
+/// What `from` promises of the blocks that are walked holds for `to`, too.
+static void copyLists(AttentionOp from, Operation *to) {
+  for (StringRef name :
+       {TileDialect::blockListsAttrName, TileDialect::queryListsAttrName})
+    if (Attribute lists = from->getAttr(name))
+      to->setAttr(name, lists);
+}
+
 /// What scores of `op` read of capture `number`: the number itself, or the only
 /// element of a tensor; null if they read none or several.
 static Value findRead(AttentionOp op, int64_t number) {
@@ -169,6 +177,7 @@ LogicalResult Adjoints::visitAttention(AttentionOp op) {
       op.getWideP() ? b.getUnitAttr() : UnitAttr(),
       DotPrecisionAttr::get(b.getContext(), op.getPrecision()),
       /*effectsCount=*/wrt.size());
+  copyLists(op, backward);
   auto copy = [&](Region &from, Region &to) {
     IRMapping mapping;
     from.cloneInto(&to, mapping);

@@ -147,7 +147,7 @@ SmallVector<Value> AttentionBuilder::buildLoop(const KeyLoop &keys,
   for (const KeyGap &gap : keys.gaps)
     key = arith::AddIOp::create(b, key, shiftFrom(place, gap));
   if (walk)
-    key = walk->keyAt(place, shape.columns);
+    key = walk->rowAt(walk->blockAt(place), place, shape.columns);
   auto args = loop.getRegionIterArgs();
   auto load = [&](Value view) -> Value {
     auto type = cast<MemRefType>(view.getType());
@@ -252,8 +252,10 @@ SmallVector<Value> AttentionBuilder::buildListedLoops() {
          shape.parts == 1 && lists.queries % shape.rows == 0 &&
          lists.keys % shape.columns == 0);
   Value row = arith::DivUIOp::create(b, tileStart, index(lists.queries));
-  walk.emplace(b, lists, captures[lists.blocks].value,
-               captures[lists.counts].value, batch, head, row, numKeys);
+  Value numBlocks = arith::DivUIOp::create(b, numKeys, index(lists.keys));
+  walk.emplace(b, lists.keys, captures[lists.blocks].value,
+               captures[lists.counts].value, ArrayRef<Value>{batch, head, row},
+               numBlocks);
   keysEnd = length;
   Value values = shape.sharesTiles ? k : v;
   int64_t columns = tileDim(cast<MemRefType>(values.getType()).getDimSize(1));

@@ -7,6 +7,8 @@
 #include "BackwardBuilder.h"
 #include "BackwardSignature.h"
 
+#include "fa/Fusion/QueryRange.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -256,11 +258,8 @@ void BackwardBuilder::buildKeyGradients() {
 }
 
 KernelOp BackwardBuilder::build(StringRef name, StringRef entry) {
-  // A program of keys goes through several heads.
-  SmallVector<Value> varying;
-  if (ownsKeys() && !op.getMask().empty())
-    varying.push_back(op.getMask().getArgument(1));
-  rule = analyzeMask(op.getMask(), varying);
+  rule =
+      ownsKeys() ? analyzeMaskOfKeys(op.getMask()) : analyzeMask(op.getMask());
   kernel = createBackwardKernel(b, source, part, captured, shape, name, entry);
   openArguments();
   if (part == BackwardPart::Rows || part == BackwardPart::Queries ||

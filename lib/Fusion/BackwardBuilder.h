@@ -81,9 +81,18 @@ private:
   /// dK and dV, those of them that are wanted, of the program's keys: the
   /// queries of all heads of the group.
   Values walkQueries(const Tiles &owned, mlir::ValueRange initial);
+  /// The same of `lists`' blocks: those that are seen whole, then the others.
+  template <typename BuildLoop>
+  Values walkListed(const BlockLists &lists, Value number, Value block,
+                    Value numBlocks, mlir::ValueRange initial,
+                    BuildLoop buildLoop);
   /// Tiles of queries `from` to `to`, rounded up or down.
   Value countTiles(Value from, Value to, bool up);
-  Value findStep(Value step, Value tiles, Value begin);
+  Value findHead(Value number, Value ofEach);
+  /// The first query of tile `number` of those from query `begin` on.
+  Value firstOfTile(Value number, Value begin);
+  /// The first query of the tile at `place` of the walk; sets `head`.
+  Value findListedQuery(Value place);
   Values buildQueryLoop(const KeyLoop &loop, const Tiles &owned,
                         mlir::ValueRange state);
   /// The products and what is between them. Rows of scores are the program's.
@@ -181,6 +190,7 @@ private:
   Sequence queryRows, keyRows;                 ///< of this batch
   Value kvHead, group, tileStart, scale;
   Value length; ///< of the keys that there are for this batch and head
+  std::optional<BlockWalk> walk; ///< over blocks that are listed
 };
 
 } // namespace fa

@@ -198,5 +198,11 @@ BackwardFunction fa::matchBackward(func::FuncOp function, std::string &reason) {
     reason = matchGradients(match);
   if (reason.empty())
     reason = checkPacked(match);
+  if (reason.empty()) {
+    match.keyLists =
+        BlockLists::ofKeys(match.op, match.q, match.k, match.captures);
+    match.queryLists =
+        BlockLists::ofQueriesOf(match.op, match.q, match.k, match.captures);
+  }
   return match;
 }

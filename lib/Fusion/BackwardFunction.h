@@ -7,7 +7,7 @@
 #ifndef FA_LIB_FUSION_BACKWARDFUNCTION_H
 #define FA_LIB_FUSION_BACKWARDFUNCTION_H
 
-#include "ArgumentView.h"
+#include "BlockLists.h"
 
 #include "Tile/Tile.h"
 
@@ -56,6 +56,8 @@ struct BackwardFunction {
   /// Of the gradients that are wanted, by result number.
   std::optional<ArgumentView> dq, dk, dv, dsink;
   std::vector<CapturedGradient> dcaptures;
+  /// Of the blocks that programs of queries and of keys walk.
+  std::optional<BlockLists> keyLists, queryLists;
 
   /// Whether queries or keys are those of packed sequences.
   bool isPacked() const { return q.offsets || k.offsets; }

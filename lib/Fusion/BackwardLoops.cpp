@@ -59,7 +59,8 @@ Value BackwardBuilder::applyToScores(Region &region, Value x,
                                      const Place &place) {
   SmallVector<RegionValue> arguments = {{RegionValue::Tile, x}};
   arguments.append(regionArguments(place));
-  return inlineRegion(b, region, shape.rows, shape.columns, arguments);
+  return inlineRegion(b, region, shape.rows, shape.columns, arguments,
+                      /*wanted=*/{}, /*isInside=*/walk.has_value());
 }
 
 /// Whether a score's row or column, of dimension `dim`, which begins at
@@ -88,13 +89,14 @@ Value BackwardBuilder::buildMask(const Place &place) {
   // Gradients of rows that are none are not stored, but those of a captured
   // tensor are sums over rows.
   bool isSum = part == BackwardPart::Capture || part == BackwardPart::Table;
-  if (isSum || ownsKeys())
+  bool isWhole = walk.has_value(); // queries and keys are whole blocks
+  if (!isWhole && (isSum || ownsKeys()))
     require(isInside(queryDim, place.query, queryRows.count));
-  if (isSum || !ownsKeys())
+  if (!isWhole && (isSum || !ownsKeys()))
     require(isInside(keyDim, place.key, length));
   if (!op.getMask().empty())
     require(inlineRegion(b, op.getMask(), shape.rows, shape.columns,
-                         regionArguments(place)));
+                         regionArguments(place), /*wanted=*/{}, isWhole));
   return mask;
 }
 
@@ -155,20 +157,31 @@ Value BackwardBuilder::accumulate(Value left, Value right, Value sum) {
 }
 
 //===----------------------------------------------------------------------===//
+// Along blocks that are listed
+//===----------------------------------------------------------------------===//
+
+template <typename BuildLoop>
+SmallVector<Value>
+BackwardBuilder::walkListed(const BlockLists &lists, Value number, Value block,
+                            Value numBlocks, ValueRange initial,
+                            BuildLoop buildLoop) {
+  int64_t owned = lists.ofQueries ? lists.keys : lists.queries,
+          walked = lists.ofQueries ? lists.queries : lists.keys;
+  assert(owned % shape.rows == 0 && walked % shape.columns == 0);
+  (void)owned;
+  walk.emplace(b, walked, captures[lists.blocks].value,
+               captures[lists.counts].value,
+               ArrayRef<Value>{batch, number, block}, numBlocks);
+  Values state = buildLoop({index(0), walk->whole, /*partial=*/false}, initial);
+  return buildLoop({walk->whole, walk->all, /*partial=*/true}, state);
+}
+
+//===----------------------------------------------------------------------===//
 // Along the keys
 //===----------------------------------------------------------------------===//
 
 SmallVector<Value> BackwardBuilder::walkKeys(const Tiles &owned,
                                              ValueRange initial) {
-  Value last = arith::AddIOp::create(b, tileStart, index(shape.rows));
-  last = arith::MinSIOp::create(b, last, queryRows.count);
-  last = arith::SubIOp::create(b, last, index(1));
-  SmallVector<KeyRange> ranges = buildKeyRanges(
-      b, rule, tileStart, last, length,
-      [&](Value value, Value row) { return materialize(value, row); });
-  if (rule.hasLowerBound())
-    for (KeyRange &keys : ranges)
-      keys.begin = beginOfBlock(keys.begin);
   Value k = rowsOf(kMemory, kvHead, {keyRows.first, length});
   Value v = rowsOf(vMemory, kvHead, {keyRows.first, length});
   auto build = [&](const KeyLoop &keys, ValueRange state) -> Values {
@@ -177,9 +190,13 @@ SmallVector<Value> BackwardBuilder::walkKeys(const Tiles &owned,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Place place = {tileStart, loop.getInductionVar(), keys.partial};
+    if (walk)
+      place.key =
+          walk->rowAt(walk->blockAt(place.key), place.key, shape.columns);
+    bool isWhole = !keys.partial || walk;
     Tiles tiles = owned;
-    tiles.k = load(k, shape.columns, place.key, !keys.partial);
-    tiles.v = load(v, shape.columns, place.key, !keys.partial);
+    tiles.k = load(k, shape.columns, place.key, isWhole);
+    tiles.v = load(v, shape.columns, place.key, isWhole);
     Value mask = buildMask(place);
     Value x = buildX(tiles);
     Value p = buildP(x, tiles, place, mask);
@@ -206,6 +223,23 @@ SmallVector<Value> BackwardBuilder::walkKeys(const Tiles &owned,
     scf::YieldOp::create(b, sums);
     return Values(loop.getResults());
   };
+  if (source.keyLists) {
+    const BlockLists &lists = *source.keyLists;
+    auto divide = [&](Value rows, int64_t size) -> Value {
+      return arith::DivUIOp::create(b, rows, index(size));
+    };
+    return walkListed(lists, head, divide(tileStart, lists.queries),
+                      divide(keyRows.count, lists.keys), initial, build);
+  }
+  Value last = arith::AddIOp::create(b, tileStart, index(shape.rows));
+  last = arith::MinSIOp::create(b, last, queryRows.count);
+  last = arith::SubIOp::create(b, last, index(1));
+  SmallVector<KeyRange> ranges = buildKeyRanges(
+      b, rule, tileStart, last, length,
+      [&](Value value, Value row) { return materialize(value, row); });
+  if (rule.hasLowerBound())
+    for (KeyRange &keys : ranges)
+      keys.begin = beginOfBlock(keys.begin);
   return KeyLoops(b, shape.columns, rule.intervals, build)
       .build(ranges, Values(initial));
 }
@@ -219,6 +253,17 @@ SmallVector<Value> BackwardBuilder::walkKeys(const Tiles &owned,
 /// group, of which a mask's bounds are the same.
 SmallVector<Value> BackwardBuilder::walkQueries(const Tiles &owned,
                                                 ValueRange initial) {
+  if (source.queryLists) {
+    const BlockLists &lists = *source.queryLists;
+    Value block = arith::DivUIOp::create(b, tileStart, index(lists.keys));
+    Value blocks =
+        arith::DivUIOp::create(b, queryRows.count, index(lists.queries));
+    return walkListed(lists, kvHead, block,
+                      arith::MulIOp::create(b, blocks, group), initial,
+                      [&](const KeyLoop &queries, ValueRange state) {
+                        return buildQueryLoop(queries, owned, state);
+                      });
+  }
   Value last = arith::AddIOp::create(b, tileStart, index(shape.rows));
   last = arith::MinSIOp::create(b, last, keyRows.count);
   last = arith::SubIOp::create(b, last, index(1));
@@ -265,34 +310,53 @@ Value BackwardBuilder::countTiles(Value from, Value to, bool up) {
   return arith::DivUIOp::create(b, count, index(shape.columns));
 }
 
-/// The first query of step `step` of a loop over so many tiles of each head;
-/// sets `head`.
-Value BackwardBuilder::findStep(Value step, Value tiles, Value begin) {
+/// Of number `number` of so many of each head of the group that among the
+/// head's; sets `head`.
+Value BackwardBuilder::findHead(Value number, Value ofEach) {
   // Of 32 bits, which are enough for tiles, a quotient is not slow.
   auto cast = [&](Value value, Type type) -> Value {
     return arith::IndexCastOp::create(b, type, value);
   };
   Type i32 = b.getI32Type(), wide = b.getIndexType();
-  Value number = cast(step, i32), count = cast(tiles, i32);
-  Value member = arith::DivUIOp::create(b, number, count);
-  Value tile =
-      arith::SubIOp::create(b, number, arith::MulIOp::create(b, member, count));
+  Value all = cast(number, i32), count = cast(ofEach, i32);
+  Value member = arith::DivUIOp::create(b, all, count);
+  Value own =
+      arith::SubIOp::create(b, all, arith::MulIOp::create(b, member, count));
   head = arith::AddIOp::create(b, arith::MulIOp::create(b, kvHead, group),
                                cast(member, wide));
+  return cast(own, wide);
+}
+
+Value BackwardBuilder::firstOfTile(Value number, Value begin) {
   return arith::AddIOp::create(
-      b, begin,
-      arith::MulIOp::create(b, cast(tile, wide), index(shape.columns)));
+      b, begin, arith::MulIOp::create(b, number, index(shape.columns)));
+}
+
+Value BackwardBuilder::findListedQuery(Value place) {
+  Value ofHead = arith::DivUIOp::create(b, queryRows.count,
+                                        index(source.queryLists->queries));
+  return walk->rowAt(findHead(walk->blockAt(place), ofHead), place,
+                     shape.columns);
 }
 
 SmallVector<Value> BackwardBuilder::buildQueryLoop(const KeyLoop &queries,
                                                    const Tiles &owned,
                                                    ValueRange state) {
-  Value tilesOfHead = countTiles(queries.begin, queries.end, /*up=*/true);
-  Value steps = arith::MulIOp::create(b, tilesOfHead, group);
-  auto loop = scf::ForOp::create(b, index(0), steps, index(1), state);
+  Value tilesOfHead;
+  Value begin = queries.begin, end = queries.end, step = index(shape.columns);
+  if (!walk) {
+    tilesOfHead = countTiles(begin, end, /*up=*/true);
+    end = arith::MulIOp::create(b, tilesOfHead, group);
+    begin = index(0);
+    step = index(1);
+  }
+  auto loop = scf::ForOp::create(b, begin, end, step, state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Value query = findStep(loop.getInductionVar(), tilesOfHead, queries.begin);
+  Value query = walk
+                    ? findListedQuery(loop.getInductionVar())
+                    : firstOfTile(findHead(loop.getInductionVar(), tilesOfHead),
+                                  queries.begin);
   Place place = {query, tileStart, queries.partial};
   auto ofQueries = [&](Value view) {
     return load(view, shape.columns, place.query);

@@ -233,6 +233,9 @@ private:
     AttentionBackwardOp op = source.op;
     for (Region *region : {&op.getScore(), &op.getMask(), &op.getDerivative()})
       addCaptureRules(rules, op.getCaptures(), source.captures, *region, q, k);
+    for (const auto &lists : {source.keyLists, source.queryLists})
+      if (lists)
+        lists->addRules(rules, q, k);
     for (const ArgumentView &view : source.captures)
       rules.addLayout(view, view.number);
     return rules;

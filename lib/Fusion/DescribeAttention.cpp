@@ -36,6 +36,12 @@ static AttentionFacts::Element describeElement(Type type) {
   return type.isBF16() ? AttentionFacts::BF16 : AttentionFacts::F16;
 }
 
+static AttentionFacts::Blocks
+describeBlocks(const std::optional<BlockLists> &lists) {
+  return lists ? AttentionFacts::Blocks{lists->queries, lists->keys}
+               : AttentionFacts::Blocks();
+}
+
 /// What a forward and its gradients have in common.
 template <typename OpT> static AttentionFacts describe(OpT op) {
   auto columnsOf = [](Value rows) {
@@ -58,6 +64,8 @@ AttentionFacts fa::describeAttention(const BackwardFunction &source) {
   tile::AttentionBackwardOp op = source.op;
   facts.modifiesScores |= !op.getEffects().empty();
   facts.isPacked = source.isPacked();
+  facts.keyLists = describeBlocks(source.keyLists);
+  facts.queryLists = describeBlocks(source.queryLists);
   return facts;
 }
 
@@ -84,8 +92,7 @@ AttentionFacts fa::describeAttention(const AttentionFunction &source) {
   facts.isPacked = source.q.offsets || source.k.offsets;
   facts.hasPages = source.table.has_value();
   if (source.lists) {
-    facts.blockQueries = source.lists->queries;
-    facts.blockKeys = source.lists->keys;
+    facts.keyLists = describeBlocks(source.lists);
     // Where a program's keys begin, and how many they are, is read; what its
     // intervals would be is not walked.
     facts.mask = MaskFacts();

@@ -11,6 +11,24 @@
 using namespace mlir;
 using namespace fa;
 
+bool fa::isTurned(const AffineForm &form) {
+  return form.rowTerms.empty() && (form.query == 0 || form.query == 1);
+}
+
+bool fa::hasQueryIntervals(const MaskRule &rule) {
+  return rule.isIntervals() &&
+         llvm::all_of(rule.intervals, [](const KeyInterval &interval) {
+           return llvm::all_of(interval.bounds, [](const KeyBound &bound) {
+             return llvm::all_of(bound.forms, isTurned);
+           });
+         });
+}
+
+MaskRule fa::analyzeMaskOfKeys(Region &mask) {
+  return mask.empty() ? analyzeMask(mask)
+                      : analyzeMask(mask, mask.getArgument(1));
+}
+
 namespace {
 
 class QueryRangeBuilder {
@@ -57,12 +75,6 @@ private:
       }
     }
     return range;
-  }
-
-  /// Whether a bound by this form is one of queries, too: it is the query's
-  /// number and what is the same for all, or the latter alone.
-  static bool isTurned(const AffineForm &form) {
-    return form.rowTerms.empty() && (form.query == 0 || form.query == 1);
   }
 
   /// Upper: the first query that sees `key`, by one of the forms. Lower: the

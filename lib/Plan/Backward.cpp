@@ -109,10 +109,21 @@ private:
              const KernelShape &shape) const {
     if (shape.unitStride && isSpecialized()) {
       KernelShape larger = specializedShape(part, shape);
-      chain.push_back({part, specialized, fitted(larger),
+      chain.push_back({part, specialized, inBlocks(part, fitted(larger)),
                        /*isAlternative=*/true});
     }
-    chain.push_back({part, plain, shape});
+    chain.push_back({part, plain, inBlocks(part, shape)});
+  }
+
+  /// Whole tiles are those of blocks that are listed.
+  KernelShape inBlocks(BackwardPart part, const KernelShape &shape) const {
+    bool ofKeys = part == BackwardPart::Keys;
+    const AttentionFacts::Blocks &own =
+        ofKeys ? facts.queryLists : facts.keyLists;
+    if (!own.queries)
+      return shape;
+    return ofKeys ? dividing(shape, own.keys, own.queries)
+                  : dividing(shape, own.queries, own.keys);
   }
 
   /// Narrow heads leave registers for more queries in a step of what two

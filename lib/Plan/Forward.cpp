@@ -225,13 +225,7 @@ private:
 
   /// A tile is part of a listed block, whose sizes are multiples of 64.
   void takeBlocks(KernelShape &shape) const {
-    auto divide = [](int64_t &size, int64_t block) {
-      size = bit_floor(uint64_t(size));
-      while (block % size)
-        size /= 2;
-    };
-    divide(shape.rows, facts.blockQueries);
-    divide(shape.columns, facts.blockKeys);
+    shape = dividing(shape, facts.keyLists.queries, facts.keyLists.keys);
     shape.ownRows = shape.oneLoop = shape.someKeys = false;
   }
 

@@ -89,3 +89,14 @@ KernelShape TileFit::lessKeys(KernelShape shape, int64_t most) const {
 KernelShape TileFit::paired(const KernelShape &shape) const {
   return lessKeys(shape, isWide() ? rules.pairedTileBytes : 0);
 }
+
+KernelShape fa::dividing(KernelShape shape, int64_t rows, int64_t columns) {
+  auto divide = [](int64_t &size, int64_t block) {
+    size = bit_floor(uint64_t(size));
+    while (block % size)
+      size /= 2;
+  };
+  divide(shape.rows, rows);
+  divide(shape.columns, columns);
+  return shape;
+}

@@ -54,6 +54,10 @@ private:
   bool isWidened; ///< keys and values of 8 bits are, in slots of their own
 };
 
+/// Rows and columns, each a power of two, that divide `rows` and `columns`, and
+/// are no more than those of `shape`.
+KernelShape dividing(KernelShape shape, int64_t rows, int64_t columns);
+
 } // namespace fa
 
 #endif // FA_LIB_PLAN_TILEFIT_H

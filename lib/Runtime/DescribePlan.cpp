@@ -6,8 +6,8 @@
 
 #include "fa/Runtime/DescribePlan.h"
 
-#include "fa/Fusion/MaskAnalysis.h"
 #include "fa/Fusion/Passes.h"
+#include "fa/Fusion/QueryRange.h"
 #include "fa/Target/Bundle.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -101,21 +101,37 @@ faKernelInfo fa::kernelInfo(const KernelInfo &kernel) {
   return info;
 }
 
-/// What a kernel knows of the keys that its rows see.
+/// Whether each interval has an upper or a lower bound that `counts`.
+static bool isBounded(const MaskRule &rule, bool upper,
+                      function_ref<bool(const KeyBound &)> counts) {
+  return all_of(rule.intervals, [&](const KeyInterval &interval) {
+    return any_of(interval.bounds, [&](const KeyBound &bound) {
+      return bound.upper == upper && counts(bound);
+    });
+  });
+}
+
+/// What a kernel knows of the keys that its queries see, and one of gradients
+/// of keys of the queries that see them.
 static json::Object describeMask(tile::AttentionOp op) {
   if (op.getMask().empty())
     return json::Object{{"mask", "none"}};
-  MaskRule rule = analyzeMask(op.getMask());
-  auto isBounded = [&](bool upper) {
-    return all_of(rule.intervals, [&](const KeyInterval &interval) {
-      return any_of(interval.bounds, [&](const KeyBound &bound) {
-        return bound.upper == upper;
-      });
-    });
+  MaskRule rule = analyzeMask(op.getMask()),
+           ofKeys = analyzeMaskOfKeys(op.getMask());
+  auto any = [](const KeyBound &) { return true; };
+  auto turned = [](const KeyBound &bound) {
+    return all_of(bound.forms, isTurned);
   };
-  return json::Object{{"mask", rule.isIntervals() ? "intervals" : "elements"},
-                      {"has_lower_bound", isBounded(false)},
-                      {"has_upper_bound", isBounded(true)}};
+  auto kind = [](bool isIntervals) {
+    return isIntervals ? "intervals" : "elements";
+  };
+  return json::Object{
+      {"mask", kind(rule.isIntervals())},
+      {"has_lower_bound", isBounded(rule, /*upper=*/false, any)},
+      {"has_upper_bound", isBounded(rule, /*upper=*/true, any)},
+      {"queries", kind(hasQueryIntervals(ofKeys))},
+      {"has_lower_query_bound", isBounded(ofKeys, /*upper=*/true, turned)},
+      {"has_upper_query_bound", isBounded(ofKeys, /*upper=*/false, turned)}};
 }
 
 Expected<std::string> fa::describeModule(mlir::ModuleOp module) {

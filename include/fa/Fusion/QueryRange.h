@@ -21,6 +21,18 @@ struct QueryRange {
   bool hasLowerEdge = false, hasUpperEdge = false, hasFull = true;
 };
 
+/// The rule of a mask for programs that own keys, which go through several
+/// heads: no bound that depends on one is used.
+MaskRule analyzeMaskOfKeys(mlir::Region &mask);
+
+/// Whether a bound by this form is one of queries, too: it is the query's
+/// number and what is the same for all, or the latter alone.
+bool isTurned(const AffineForm &form);
+
+/// Whether all of the mask is intervals of queries, whose bounds are known for
+/// each tile of keys.
+bool hasQueryIntervals(const MaskRule &rule);
+
 /// Builds the range for keys `firstKey` to `lastKey`, both included, and
 /// queries 0 to `numQueries`. Bounds that grow with the query one by one, or
 /// not at all, are turned around; others leave out no query. `materialize`

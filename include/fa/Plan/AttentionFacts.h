@@ -78,10 +78,15 @@ struct AttentionFacts {
   /// programs a launch has, so that results do not depend on the batch.
   int64_t splitKeys = 0;
 
-  /// Above 0: tiles are those of listed blocks of so many queries and keys.
-  int64_t blockQueries = 0, blockKeys = 0;
+  /// How many queries and keys a block of those has that are listed, of keys
+  /// for blocks of queries and, where gradients walk them, the other way
+  /// around.
+  struct Blocks {
+    int64_t queries = 0, keys = 0; ///< 0: none are listed
+  };
+  Blocks keyLists, queryLists;
 
-  bool hasBlockLists() const { return blockQueries > 0; }
+  bool hasBlockLists() const { return keyLists.queries > 0; }
   /// Rows of a tile are queries of one head, keys are not split, and programs
   /// are not equally long.
   bool hasHeadsApart() const { return isPacked || hasBlockLists(); }

@@ -20,7 +20,7 @@ from ._blocks import Tables, tables_of
 from ._calls import Mods, Repeats, find, plan_of, run, run_call, wants_gradient
 from ._gradients import Attention, differentiate
 from ._keys import key_of
-from ._listed import listed_of
+from ._listed import listed_of, query_bounds_of
 from ._trace import Unsupported
 
 __all__ = ["flex_attention", "Unsupported"]
@@ -122,7 +122,13 @@ def _attend(query, key, value, score_mod, block_mask, scale, enable_gqa, has_lse
     arrays = [query, key, value, *captures]
     run_arrays = functools.partial(run_call, call, scale, numbers, has_lse)
     if trained:
-        backward = functools.partial(differentiate, call, plan_of, scale, numbers)
+        walked = None
+        if blocks.lists:
+            walked = blocks.lists if query_bounds_of(call) else None
+        elif mods.mask and not has_blocks:
+            listed = listed_of(mods, call, sizes, query.device, of_queries=True)
+            walked = listed and listed.lists(call, values)
+        backward = functools.partial(differentiate, call, plan_of, scale, numbers, walked)
         return Attention.apply(run_arrays, backward, *arrays)
     repeats.keep(call, scale, numbers, has_lse, arrays)
     return run_arrays(arrays)

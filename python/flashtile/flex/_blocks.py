@@ -60,14 +60,52 @@ class Lists:
         self.tables = [Table(self, step, torch.int32, (-1,) * 4) for step in range(2)]
 
     def evaluate(self, tensors, sizes, device):
-        def of_each(x):
-            b, h = (sizes[letter] if size == 1 else -1 for letter, size in zip("bh", x.shape))
-            return x.expand(b, h, -1, -1)
+        return expanded(tensors, sizes["b"], sizes["h"], self.are_partial)
 
-        blocks, counts = tensors
-        if self.are_partial:
-            counts = torch.nn.functional.pad(counts[..., 1:], (1, 0))
-        return [of_each(blocks), of_each(counts)]
+
+def expanded(lists, b, h, are_partial):
+    """(blocks, counts) of so many batches and heads; are_partial: no block is seen
+    whole."""
+    blocks, counts = lists
+    if are_partial:
+        counts = torch.nn.functional.pad(counts[..., 1:], (1, 0))
+    return [x.expand(b, h, -1, -1) for x in (blocks, counts)]
+
+
+class Walked:
+    """Lists of the blocks of `kinds`, int32 [b or 1, h or 1, blocks of queries, blocks of
+    keys]. block_size: of queries and keys. is_kept: calls to come walk them, too."""
+
+    def __init__(self, kinds, block_size, is_kept):
+        self.kinds, self.block_size = kinds, block_size
+        self._is_kept, self._made = is_kept, {}
+
+    def keys(self):
+        """(blocks, counts) of tile.block_lists, of one or all batches and heads."""
+        return self._list("keys", lambda: self.kinds)
+
+    def queries(self, heads, kv_heads):
+        """Those of tile.query_lists, of one or all batches and KV heads."""
+
+        def turned():
+            group = heads // kv_heads
+            if self.kinds.shape[1] == 1:
+                each = self.kinds.unsqueeze(1).expand(-1, -1, group, -1, -1)
+            else:
+                each = self.kinds.unflatten(1, (kv_heads, group))
+            return each.permute(0, 1, 4, 2, 3).flatten(3).contiguous()
+
+        return self._list((heads, kv_heads), turned)
+
+    def _list(self, known, kinds):
+        found = self._made.get(known)
+        if found is None:
+            with torch.inference_mode(False), torch.no_grad():
+                found = lists_of(kinds())
+            if self._is_kept and not is_capturing(self.kinds.device):
+                finish(self.kinds.device)
+                self._made[known] = found
+        return found
 
 
 def _listed(kinds, counts, indices, kind):
@@ -145,12 +183,12 @@ def _is_same(state, other):
 
 class Tables(typing.NamedTuple):
     """What tables say. kinds: of the blocks, or None where mask_mod says the same by
-    itself. lists: (blocks, counts) of what is walked, or None. kept and repeats:
+    itself. lists: what is `Walked`, or None. kept and repeats:
     dictionaries for what calls compute of the mask and for their launches, or None
     where that is right for one call alone."""
 
     kinds: typing.Optional[torch.Tensor]
-    lists: typing.Optional[tuple]
+    lists: typing.Optional[Walked]
     kept: typing.Optional[dict] = None
     repeats: typing.Optional[dict] = None
 
@@ -167,20 +205,20 @@ def is_capturing(device):
     return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
 
 
-def _lists(mask, kinds):
-    return lists_of(kinds) if are_walked(mask.seq_lengths, mask.BLOCK_SIZE) else None
+def _walked(mask, kinds, is_kept):
+    return Walked(kinds, mask.BLOCK_SIZE, is_kept) if are_walked(mask.seq_lengths, mask.BLOCK_SIZE) else None
 
 
 def _as_given(mask):
     kinds = _kinds(mask)
-    return Tables(kinds, _lists(mask, kinds))
+    return Tables(kinds, _walked(mask, kinds, False))
 
 
 @torch.inference_mode(False)  # training may be next
 @torch.no_grad()
 def _looked_at(mask):
     kinds = _kinds(mask)
-    tables = Tables(None if _is_implied(mask, kinds) else kinds, _lists(mask, kinds), {}, {})
+    tables = Tables(None if _is_implied(mask, kinds) else kinds, _walked(mask, kinds, True), {}, {})
     finish(kinds.device)
     return tables
 

@@ -71,8 +71,9 @@ class Call:
         with the graph of its derivative. known: `values_of_mask`, if they are."""
         values = self._evaluated([(self.score, score_tensors)], sizes, device)
         if known is not None:
-            return values | known | self._evaluated([(self.lists, blocks.lists)], sizes, device)
-        of_mask = [(self.mask, mask_tensors), (self.blocks, [blocks.kinds]), (self.lists, blocks.lists)]
+            return values | known | self._evaluated([(self.lists, blocks.lists.keys())], sizes, device)
+        lists = blocks.lists and blocks.lists.keys()
+        of_mask = [(self.mask, mask_tensors), (self.blocks, [blocks.kinds]), (self.lists, lists)]
         if not self._is_kept(mask_tensors, blocks) or is_capturing(device):
             return values | self._evaluated(of_mask, sizes, device)
         known = self, *sizes.values(), _stream_of(device)

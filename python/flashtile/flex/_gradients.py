@@ -6,6 +6,7 @@ from torch.autograd.function import once_differentiable
 
 from .._plan import Launch
 from .._tensor import address, empty_like, facts, tensor
+from ._blocks import expanded
 
 
 class Attention(torch.autograd.Function):
@@ -34,21 +35,26 @@ class Attention(torch.autograd.Function):
         return (None, None, *gradients)
 
 
-def differentiate(call, plan, scale, numbers, arrays, out, lse, dout, dlse, wants):
+def differentiate(call, plan, scale, numbers, walked, arrays, out, lse, dout, dlse, wants):
     """Gradients of those of `arrays` that are wanted, else None.
-    plan: gives one of a target and a program's text."""
+    plan: gives one of a target and a program's text. walked: the `Walked` blocks of
+    queries for those of keys and values, or None."""
+    lists = []
+    if walked and any(wants[1:3]):
+        (b, heads), kv_heads = arrays[0].shape[:2], arrays[1].shape[1]
+        lists = expanded(walked.queries(heads, kv_heads), b, kv_heads, call.program.are_partial)
     results = [out, lse, dout] + ([] if dlse is None else [dlse])
     gradients = [empty_like(x, tuple(x.shape), None) if wanted else None for x, wanted in zip(arrays, wants)]
     # A number's gradient is one element.
     outputs = [x if x.dim() else x.view(1) for x in gradients if x is not None]
-    known = scale, tuple(wants), *numbers, *map(facts, (*arrays, *results))
+    known = scale, tuple(wants), *numbers, *map(facts, (*arrays, *lists, *results))
     launch = call.gradients.get(known)
     if launch is None:
-        described = [*map(tensor, arrays), *numbers, scale, *map(tensor, (*results, *outputs))]
-        text = call.program.gradients(wants, dlse is not None)
+        described = [*map(tensor, arrays), *numbers, *map(tensor, lists), scale, *map(tensor, (*results, *outputs))]
+        text = call.program.gradients(wants, dlse is not None, walked.block_size if lists else None)
         launch = Launch(plan(described[0].target, text), described)
         if len(call.gradients) >= 1024:
             call.gradients.clear()
         call.gradients[known] = launch
-    launch.run([address(x) for x in (*arrays, *results, *outputs)], out)
+    launch.run([address(x) for x in (*arrays, *lists, *results, *outputs)], out)
     return tuple(gradients)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lists of blocks of keys that are made of a mask_mod, where it comes without a
-BlockMask.
+"""Lists of blocks that are made of a mask_mod, where it comes without a BlockMask.
 
 What a mask that captures no tensor says is known by its key and by sizes, and its lists
 are kept. Of one that captures tensors they are made at each call, of what these are
@@ -12,11 +11,11 @@ import math
 
 import torch
 
-from ._blocks import Tables, are_walked, empty, finish, is_capturing
-from ._kinds import ABSENT, FULL, lists_of
+from ._blocks import Tables, Walked, are_walked, empty, finish, is_capturing
+from ._kinds import ABSENT, FULL
 
 _BLOCKS = 128, 64  # of as many queries and keys: the first that divides both
-_LEAST_KEYS = 512
+_LEAST = 512
 _MOST = 1024
 _MOST_IMAGES = 65535  # batches times heads, which are one dimension of a grid
 
@@ -62,12 +61,14 @@ def _places(tensors):
 
 class Listed:
     """The lists of a call's mask. block: of how many queries and keys. bounds: whether
-    keys have a lower and an upper one without lists."""
+    keys have a lower and an upper one without lists or, if they are `of_queries`,
+    queries have."""
 
-    def __init__(self, mods, block, bounds, sizes, device):
+    def __init__(self, mods, block, bounds, of_queries, sizes, device):
         self._bounds, self._device, self._sizes, self.block = bounds, device, sizes, block
-        self._each_call = bool(mods.mask_known[1])
-        self._known = mods.mask_known[0], _places(mods.mask_known[1]), block, bounds, *sizes.values(), device
+        self._of_queries, self._each_call = of_queries, bool(mods.mask_known[1])
+        mask = mods.mask_known[0], _places(mods.mask_known[1])
+        self._known = *mask, block, bounds, of_queries, *sizes.values(), device
 
     def may_pay(self):
         """False where that was decided, or cannot be now."""
@@ -75,8 +76,8 @@ class Listed:
         return not is_capturing(self._device) if known is None else known
 
     def lists(self, call, values):
-        """(blocks, counts) for `call`, whose program walks lists, with the values of its
-        mask's tables; None: they do not pay."""
+        """What is `Walked`, by the values of the tables of `call`'s mask; None: that
+        does not pay."""
         lead = [self._sizes[letter] if letter in call.mask_letters else 1 for letter in "bh"]
         if math.prod(lead) > _MOST_IMAGES:
             return None
@@ -86,6 +87,7 @@ class Listed:
     def _decide(self, kinds):
         """Whether lists pay, which is kept. Other threads may do the same."""
         images = self._sizes["b"] * self._sizes["h"] // math.prod(kinds.shape[:2])
+        kinds = kinds.transpose(2, 3) if self._of_queries else kinds
         if len(_pays) >= _MOST:
             _pays.clear()
         found = _pays[self._known] = _do_pay(kinds, images, self._bounds, self._each_call)
@@ -99,7 +101,7 @@ class Listed:
         kinds, pays = self._kinds(call, values, lead), _pays.get(self._known)
         if pays is None:
             pays = self._decide(kinds)
-        return lists_of(kinds) if pays else None
+        return Walked(kinds, (self.block, self.block), False) if pays else None
 
     def _kept(self, call, values, lead):
         lists = _made.get(self._known)
@@ -109,7 +111,7 @@ class Listed:
             kinds = self._kinds(call, values, lead)
             if not self._decide(kinds):
                 return None
-            lists = lists_of(kinds)
+            lists = Walked(kinds, (self.block, self.block), True)
             finish(self._device)
             if len(_made) >= _MOST:
                 empty(_made, self._device)
@@ -131,17 +133,30 @@ def _bounds_of(call, mask_tensors, sizes, device):
     return (said["has_lower_bound"], said["has_upper_bound"]) if said["mask"] == "elements" else None
 
 
-def listed_of(mods, call, sizes, device):
-    """The `Listed` of the mask of `mods`, whose `call` has no lists; None where it walks
-    as few keys as it may without, its blocks cannot be walked, or mods have no key, so
-    that each call would trace them again."""
-    mask_key, mask_tensors = mods.mask_known
-    if mask_key is None or mods.score_known[0] is None or not call.is_kept or sizes["j"] < _LEAST_KEYS:
+def query_bounds_of(call):
+    """Whether the queries that see a key have a lower and an upper bound; None where
+    these are all of the mask."""
+    said = call.of_mask
+    if said["mask"] == "none" or said["queries"] == "intervals":
         return None
+    return said["has_lower_query_bound"], said["has_upper_query_bound"]
+
+
+def listed_of(mods, call, sizes, device, of_queries=False):
+    """The `Listed` of the mask of `mods`, whose `call` has no lists: of keys or, for
+    gradients of keys and values, of queries. None where `call` walks as few as it may
+    without, its blocks cannot be walked, or mods have no key, so that each call would
+    trace them again."""
+    mask_key, mask_tensors = mods.mask_known
     lengths = sizes["i"], sizes["j"]
+    is_known = mask_key is not None and mods.score_known[0] is not None and call.is_kept
+    if not is_known or lengths[not of_queries] < _LEAST:
+        return None
     block = next((size for size in _BLOCKS if are_walked(lengths, (size, size))), None)
-    bounds = _bounds_of(call, mask_tensors, sizes, device) if block else None
+    if not block:
+        return None
+    bounds = query_bounds_of(call) if of_queries else _bounds_of(call, mask_tensors, sizes, device)
     if bounds is None:
         return None
-    listed = Listed(mods, block, bounds, sizes, device)
+    listed = Listed(mods, block, bounds, of_queries, sizes, device)
     return listed if listed.may_pay() else None

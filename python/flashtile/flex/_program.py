@@ -49,7 +49,7 @@ class _Captures:
 class Program:
     """score and mask: expressions, or None. lists: of blocks of keys, or None.
     text: the program; its arguments are q, k, v, what `arguments` gives, the scale
-    and the outputs."""
+    and the outputs. are_partial: there is a mask that tables do not know."""
 
     def __init__(self, build, score, mask, lists, dtype, head_dim, head_dim_v, has_lse):
         keep, score = split_mask(build, score) if score else (None, None)
@@ -61,51 +61,60 @@ class Program:
             self._region(score and build.convert(score, "f32"), "f32", ["%s: f32"], captures),
             self._region(None if is_whole else mask, "i1", [], captures),
         ]
-        attributes = ""
+        self._regions, self._types, self._has_lse = regions, (_TYPES[dtype], head_dim, head_dim_v), has_lse
+        self._lists, self.are_partial = {}, keep is not None
         if lists and not is_whole:
             numbers = [captures.number(table, ("b", "h", None, None)) for table in lists.tables]
-            numbers = ", ".join(map(str, (*numbers, *lists.block_size)))
-            lists.are_partial = keep is not None
-            attributes = f" {{tile.block_lists = array<i64: {numbers}>}}"
-        element = _TYPES[dtype]
+            lists.are_partial = self.are_partial
+            self._lists["tile.block_lists"] = *numbers, *lists.block_size
+        self.text = self._text(captures.arguments(), self._lists, {})
+
+    def _text(self, own, lists, of_function):
+        """The program with captures `own`, and with attributes that are numbers."""
+        element, head_dim, head_dim_v = self._types
         rows = f"tensor<?x?x?x{head_dim}x{element}>"
         values = f"tensor<?x?x?x{head_dim_v}x{element}>"
-        own = captures.arguments()
         # Names of the function must be others than those of its regions.
         given = [(f"%captured{n}", type) for n, (_, type) in enumerate(own)]
         names, types = (", ".join(column) for column in zip(*given)) if given else ("", "")
         header = [f"%q: {rows}", f"%k: {rows}", f"%v: {values}", *(": ".join(each) for each in given), "%scale: f32"]
         lse = "tensor<?x?x?xf32>"
-        results = f"({values}, {lse})" if has_lse else values
-        self.text = "\n".join(
+        names_of_results, results = ("%o, %lse", f"({values}, {lse})") if self._has_lse else ("%o", values)
+        attributes = " attributes" + self._attributes(of_function) if of_function else ""
+        return "\n".join(
             [
-                f"func.func @flex_attention({', '.join(header)}) -> {results} {{",
-                f"  %o{', %lse' if has_lse else ''} = tile.attention %q, %k, %v scale %scale"
+                f"func.func @flex_attention({', '.join(header)}) -> {results}{attributes} {{",
+                f"  {names_of_results} = tile.attention %q, %k, %v scale %scale"
                 + (f" captures({names} : {types})" if own else "")
-                + attributes
-                + f" : {rows}, {rows}, {values} -> {values}{f' lse {lse}' if has_lse else ''}",
+                + self._attributes(lists)
+                + f" : {rows}, {rows}, {values} -> {values}{f' lse {lse}' if self._has_lse else ''}",
                 "  score {",
-                *self._closed(regions[0], own),
+                *self._closed(self._regions[0], own),
                 "  } mask {",
-                *self._closed(regions[1], own),
+                *self._closed(self._regions[1], own),
                 "  }",
-                f"  return %o{', %lse' if has_lse else ''} : {results.strip('()')}",
+                f"  return {names_of_results} : {results.strip('()')}",
                 "}",
             ]
         )
 
-    def gradients(self, wants, has_dlse):
+    @staticmethod
+    def _attributes(numbers):
+        each = (f"{name} = array<i64: {', '.join(map(str, found))}>" for name, found in numbers.items())
+        return f" {{{', '.join(each)}}}" if numbers else ""
+
+    def gradients(self, wants, has_dlse, query_block=None):
         """The program of gradients of q, k, v and captured tensors, as each is
-        wanted, of one with the log-sum-exp: its arguments are the inputs, the outputs, their gradients
-        (the log-sum-exp's, if it has one), and the gradients that are wanted."""
-        numbers = ", ".join(str(n) for n, wanted in enumerate(wants) if wanted)
-        results = "0, 1" if has_dlse else "0"
-        head, brace, body = self.text.partition(" {\n")
-        return (
-            f"{head} attributes {{tile.vjp_wrt = array<i64: {numbers}>, tile.vjp_of = array<i64: {results}>}}"
-            + brace
-            + body
-        )
+        wanted, of one with the log-sum-exp: its arguments are the inputs, with lists of
+        blocks of queries before the scale if `query_block` says how many queries and
+        keys one has, the outputs, their gradients (the log-sum-exp's, if it has one),
+        and the gradients that are wanted."""
+        own, lists = self._captures.arguments(), self._lists
+        if query_block:
+            lists = lists | {"tile.query_lists": (len(own), len(own) + 1, *query_block)}
+            own = [*own, ("%queryblocks", "tensor<?x?x?x?xi32>"), ("%querycounts", "tensor<?x?x?x?xi32>")]
+        wrt = [n for n, wanted in enumerate(wants) if wanted]
+        return self._text(own, lists, {"tile.vjp_wrt": wrt, "tile.vjp_of": [0, 1] if has_dlse else [0]})
 
     @staticmethod
     def _region(expr, type, leading, captures):

@@ -11,7 +11,7 @@ import flashtile.flex as flex
 from flashtile import flex_attention
 
 torch.manual_seed(0)
-B, H, S, T, SIZE = 2, 4, 384, 640, 128
+B, H, S, T, SIZE = 2, 4, 512, 640, 128
 sizes = dict(b=B, hq=H, sq=S, sk=T)
 
 # ===--- Masks whose tables say no more than they ---===
@@ -81,7 +81,7 @@ flex._blocks._CHUNK = most
 
 # What is listed is what is walked: without the first block of each list outputs differ.
 blocks = create_block_mask(scattered, B, H, S, T, device="cpu")
-listed = flex.tables_of(blocks).lists
+listed = flex.tables_of(blocks).lists.keys()
 q, k, v = inputs(**sizes)
 found = flex_attention(q, k, v, None, blocks, enable_gqa=True, return_lse=True)
 assert wrong(found, q, k, v, None, scattered) is None
@@ -94,6 +94,11 @@ assert wrong(found, q, k, v, None, scattered) is not None
 made, pays = flex._listed._made, flex._listed._pays
 
 
+def keys_made():
+    (walked,) = (each for each in made.values() if "keys" in each._made)
+    return walked.keys()
+
+
 def strips_of(size):
     return lambda b, h, q, k: (q // size + k // size + h) % 3 == 0
 
@@ -104,7 +109,7 @@ for name, size, keys in (("own", 128, T), ("wider strips", 256, T), ("other keys
     block = 128 if keys % 128 == 0 else 64
     for type in (torch.float32, torch.float16):
         check(name, learned, strips_of(size), twin=(learned, None), type=type, **given)
-    ((lists, counts),) = made.values()
+    lists, counts = keys_made()
     # Of all batches, and of each head.
     assert lists.shape == (1, H, S // block, keys // block), lists.shape
     assert counts[..., 1].sum() < lists.numel()
@@ -124,7 +129,7 @@ q, k, v = inputs(**sizes)
 attend = lambda: flex_attention(q, k, v, None, strips_of(128), enable_gqa=True, return_lse=True)
 for again in range(3):
     assert wrong(attend(), q, k, v, None, strips_of(128)) is None
-((lists, _),) = made.values()
+lists, _ = keys_made()
 lists.copy_(lists.roll(-1, -1))
 flex._calls._numbers_alone.clear()
 assert wrong(attend(), q, k, v, None, strips_of(128)) is not None
@@ -237,7 +242,7 @@ for count in (3, 4):  # of the score, and at first of the mask
 # Where keys don't grow, blocks are walked that are listed, of which none is left out.
 document.copy_(torch.arange(T) // 150 % 3)
 assert evaluations() == 2 and evaluations() == 0
-flex.tables_of(some).lists[1].sub_(1)
+flex.tables_of(some).lists.keys()[1].sub_(1)
 assert wrong(attend(), q, k, v, None, inside) is not None
 # What is kept by a call without gradients serves one with them.
 document.copy_(torch.arange(T) // 150)
@@ -255,9 +260,9 @@ with torch.no_grad():
     flex._blocks.is_capturing = flex._calls.is_capturing = lambda device: True
     assert evaluations() == 1 and evaluations() == 1
     flex._blocks.is_capturing = flex._calls.is_capturing = is_capturing
-    read = weakref.ref(flex.tables_of(some).lists[0])
+    read = weakref.ref(flex.tables_of(some).lists.keys()[0])
     document.copy_(torch.arange(T) // 130)
-    assert evaluations() == 2 and flex.tables_of(some).lists[0] is not read()
+    assert evaluations() == 2 and flex.tables_of(some).lists.keys()[0] is not read()
     assert read() is not None
 # A call like the one before looks for nothing but its launch; another scale is another.
 with torch.no_grad():
@@ -281,19 +286,57 @@ def gradients(function, arrays):
     return torch.autograd.grad(out, arrays, dout.to(out.dtype))
 
 
-def reference(q, k, v):
-    keep = everywhere(strips, (B, H, S, T))
-    return unfused(q, k, v, None, keep, q.shape[3] ** -0.5, q.dtype)[0]
+def reference(score, mask):
+    keep = everywhere(mask, (B, H, S, T))
+    return lambda q, k, v: unfused(q, k, v, score, keep, q.shape[3] ** -0.5, q.dtype)[0]
 
 
 def largest(found, expected):
-    return max((abs(x - y).max() / abs(y).max()).item() for x, y in zip(found, expected))
+    return [(abs(x - y).max() / abs(y).max()).item() for x, y in zip(found, expected)]
 
 
-strips_of = create_block_mask(strips, B, H, S, T, device="cpu")
-ours = lambda mask: lambda q, k, v: flex_attention(q, k, v, None, mask, enable_gqa=True)
-expected = gradients(reference, [x.detach().double().requires_grad_() for x in (q, k, v)])
-single = largest(gradients(reference, (q, k, v)), expected)
-assert largest(gradients(ours(strips_of), (q, k, v)), expected) <= 2 * single + 1e-6
-assert largest(gradients(ours(None), (q, k, v)), expected) > 1e-2
+walked_queries, flex._blocks.Walked.queries = flex._blocks.Walked.queries, None
+document = torch.arange(T) // 100
+of_key = torch.rand(T) > 0.5
+room[..., :most] = chosen
+blocks_of = lambda mask: create_block_mask(mask, B, H, S, T, device="cpu")
+seen_odd = both(scattered, lambda b, h, q, k: (q + k) % 2 == 0)
+# name, score_mod, mask_mod, BlockMask, all that is seen, and whether queries are listed.
+for name, score, mask, blocks, sees, is_listed in (
+    ("strips", learned, strips, blocks_of(strips), strips, True),
+    ("scattered", None, scattered, blocks_of(scattered), scattered, True),
+    ("a mask in scores, too", odd, scattered, blocks_of(scattered), seen_odd, True),
+    ("chosen", None, None, best, both(is_chosen(chosen), parity), True),
+    ("of each head", learned, strips_of(128), None, strips_of(128), True),
+    ("of all heads", None, wide, None, wide, False),  # of which all blocks are seen
+    ("documents", None, inside, None, inside, True),
+    ("documents with blocks", None, inside, blocks_of(inside), inside, True),
+    ("shifted", None, shifted, None, shifted, True),
+    ("of keys", None, lambda b, h, q, k: of_key[k], None, lambda b, h, q, k: of_key[k], False),
+    ("causal", learned, lambda b, h, q, k: k <= q, None, lambda b, h, q, k: k <= q, False),
+    (
+        "causal with blocks",
+        None,
+        lambda b, h, q, k: k <= q,
+        blocks_of(lambda b, h, q, k: k <= q),
+        lambda b, h, q, k: k <= q,
+        False,
+    ),
+):
+    ours = lambda q, k, v: flex_attention(q, k, v, score, blocks or mask, enable_gqa=True)
+    doubles = [x.detach().double().requires_grad_() for x in (q, k, v)]
+    expected = gradients(reference(score, sees), doubles)
+    single = max(largest(gradients(reference(score, sees), (q, k, v)), expected))
+    asked = []
+    flex._blocks.Walked.queries = lambda *given: asked.append(1) or walked_queries(*given)
+    found = gradients(ours, (q, k, v))
+    assert max(largest(found, expected)) <= 2 * single + 1e-6, (name, largest(found, expected), single)
+    assert bool(asked) == is_listed, (name, asked)
+    assert all(torch.equal(x, y) for x, y in zip(found, gradients(ours, (q, k, v))))
+    # The twins: without a mask, and without the last block of each list of queries.
+    assert min(largest(gradients(lambda *x: flex_attention(*x, enable_gqa=True), (q, k, v)), expected)) > 1e-2
+    flex._blocks.Walked.queries = lambda *given: [x - n for n, x in enumerate(walked_queries(*given))]
+    of_queries, *of_keys = largest(gradients(ours, (q, k, v)), expected)
+    assert of_queries <= 2 * single + 1e-6 and (min(of_keys) > 1e-3) == is_listed, (name, of_queries, of_keys)
+flex._blocks.Walked.queries = walked_queries
 print("right")

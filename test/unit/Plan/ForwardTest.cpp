@@ -243,19 +243,19 @@ TEST(Forward, TilesAreThoseOfListedBlocks) {
   listed.mask = MaskFacts();
   listed.mask.isComplete = listed.mask.hasLengthsAlone = false;
   listed.mask.hasLowerBound = listed.mask.readsRows = true;
-  listed.blockQueries = listed.blockKeys = 128;
+  listed.keyLists = {128, 128};
   EXPECT_EQ(planOf(listed, "sm_90a"),
             "attention_roles_fetched 128x128 attention_roles_few 64x128 "
             "attention_roles_dynamic 128x128 attention_roles 128x128 "
             "attention 128x64 attention_strided 64x64");
   EXPECT_EQ(planOf(listed, "cpu-512x32-tiles"),
             "attention 128x128 attention_strided 128x64");
-  listed.blockKeys = 64;
+  listed.keyLists.keys = 64;
   EXPECT_EQ(planOf(listed, "sm_90a"),
             "attention_roles_fetched 128x64 attention_roles_few 64x64 "
             "attention_roles_dynamic 128x64 attention_roles 128x64 "
             "attention 128x64 attention_strided 64x64");
-  listed.blockQueries = 384;
+  listed.keyLists.queries = 384;
   EXPECT_EQ(planOf(listed, "sm_80"),
             "attention 128x64 attention_strided 64x64");
 }

@@ -140,9 +140,12 @@ TEST(Programs, DescribesMasks) {
                     lines + "\ntile.yield %keep : i1\n");
   };
   EXPECT_EQ(describe(""), R"({"attentions":[{"function":"f","mask":"none"}]})");
+  // Of queries, where a key is seen from one on, bounds lie the other way.
   auto expected = [](const char *mask, const char *lower, const char *upper) {
     return std::string(R"({"attentions":[{"function":"f","has_lower_bound":)") +
-           lower + R"(,"has_upper_bound":)" + upper + R"(,"mask":")" + mask +
+           lower + R"(,"has_lower_query_bound":)" + upper +
+           R"(,"has_upper_bound":)" + upper + R"(,"has_upper_query_bound":)" +
+           lower + R"(,"mask":")" + mask + R"(","queries":")" + mask +
            R"("}]})";
   };
   EXPECT_EQ(keep("%keep = arith.cmpi sge, %i, %j : index"),
