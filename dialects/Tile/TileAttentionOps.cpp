@@ -6,6 +6,10 @@
 
 #include "TileVerify.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
 using namespace mlir;
 using namespace fa::tile;
 
@@ -192,6 +196,46 @@ LogicalResult AttentionOp::verify() {
   if (failed(verifyBlockLists(*this)))
     return failure();
   return verifyElementRegions(*this);
+}
+
+/// The factor that `user` multiplies `score` with, a constant; nothing if it
+/// does something else.
+static std::optional<double> findFactor(Operation *user, Value score) {
+  APFloat number(0.0f);
+  if (isa<arith::MulFOp, arith::DivFOp>(user))
+    for (unsigned n : {0, 1})
+      if (user->getOperand(1 - n) == score &&
+          matchPattern(user->getOperand(n), m_ConstantFloat(&number)) &&
+          (n == 1 || isa<arith::MulFOp>(user))) {
+        double factor = number.convertToDouble();
+        return isa<arith::DivFOp>(user) ? 1 / factor : factor;
+      }
+  return std::nullopt;
+}
+
+/// What all scores are multiplied with first, as those of a softcap, is a part
+/// of the scale: once for a kernel, and not for each of them.
+LogicalResult AttentionOp::canonicalize(AttentionOp op,
+                                        PatternRewriter &rewriter) {
+  Value score = op.getScore().empty() ? Value() : op.getScore().getArgument(0);
+  if (!score || !score.hasOneUse())
+    return failure();
+  Operation *user = *score.user_begin();
+  std::optional<double> factor = findFactor(user, score);
+  // No scale that is usual becomes infinite or 0 by it.
+  constexpr double most = 0x1p32;
+  if (!factor || !(std::abs(*factor) <= most && std::abs(*factor) >= 1 / most))
+    return failure();
+  Value constant = arith::ConstantOp::create(rewriter, op.getLoc(),
+                                             rewriter.getF32FloatAttr(*factor));
+  Value scale =
+      arith::MulFOp::create(rewriter, op.getLoc(), op.getScale(), constant);
+  rewriter.modifyOpInPlace(op, [&] { op.getScaleMutable().assign(scale); });
+  rewriter.replaceOp(user, score);
+  Block &block = op.getScore().front();
+  if (block.getTerminator()->getOperand(0) == score)
+    rewriter.eraseBlock(&block);
+  return success();
 }
 
 LogicalResult OnlineAttentionOp::verify() {

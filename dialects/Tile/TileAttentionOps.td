@@ -81,6 +81,7 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
     (`captures` `(` $captures^ `:` type($captures) `)`)?
     (`precision` $precision^)? attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($output) (`lse` type($lse)^)? `score` custom<ClosedRegion>($score) `mask` custom<ClosedRegion>($mask)
   }];
+  let hasCanonicalizeMethod = 1;
   let hasVerifier = 1;
 }
 

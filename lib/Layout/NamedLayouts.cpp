@@ -266,7 +266,7 @@ TileLayout fa::blocked(int64_t rows, int64_t columns, int64_t vector,
 }
 
 TileLayout fa::blockedRows(int64_t rows, int64_t columns, int64_t warps,
-                           int64_t lanes) {
+                           int64_t lanes, int64_t vector) {
   int64_t width = powerOfTwoPart(columns), column = 1, row = 1;
   LinearLayout layout({rows, width});
   auto take = [&](Axis axis, unsigned dim, int64_t &step, int64_t end,
@@ -275,6 +275,7 @@ TileLayout fa::blockedRows(int64_t rows, int64_t columns, int64_t warps,
       layout.addSteps(axis, dim, step, 1);
     return bits;
   };
+  take(Axis::Register, 1, column, width, Log2_64(vector));
   unsigned left = take(Axis::Lane, 1, column, width, Log2_64(lanes));
   left = take(Axis::Lane, 0, row, rows, left);
   layout.addCopies(Axis::Lane, left);

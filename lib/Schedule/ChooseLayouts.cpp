@@ -11,6 +11,7 @@
 
 #include "fa/Layout/NamedLayouts.h"
 #include "fa/Layout/Plans.h"
+#include "fa/Schedule/ViewAlignment.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -118,6 +119,24 @@ static bool crossesWarps(const TileLayout &layout, unsigned dim) {
   return !plan || plan->warps;
 }
 
+/// How many neighbours are read at once of all tiles that `kernel` reads, if no
+/// layout is asked for by a matrix unit or by online softmax.
+static int64_t findReadTogether(KernelOp kernel) {
+  int64_t width = 0;
+  bool isPlain = true;
+  kernel.walk([&](Operation *op) {
+    isPlain &= !isa<DotOp, ScanOp, TransposeOp, GatherOp, ScatterOp>(op);
+    auto load = dyn_cast<LoadOp>(op);
+    if (!load || typeOf(load).getRank() != 2)
+      return;
+    int64_t own = unitDim(load.getSource()) == 1
+                      ? promisedWidth(load.getSource(), load.getIndices())
+                      : 1;
+    width = width ? std::min(width, own) : own;
+  });
+  return isPlain && width ? width : 1;
+}
+
 LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
     : unit(unit), warps(warps),
       hasState(kernel
@@ -140,7 +159,8 @@ LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
                                   ? WalkResult::interrupt()
                                   : WalkResult::advance();
                      })
-                     .wasInterrupted()) {
+                     .wasInterrupted()),
+      readTogether(hasState ? 1 : findReadTogether(kernel)) {
   for (auto op : kernel.getBody().getOps<tile::MergePartsOp>())
     merge = op;
   flat = findFlatVectors(kernel);
@@ -324,6 +344,9 @@ std::optional<TileLayout> LayoutChooser::findVectorLayout(Value value) {
 }
 
 TileLayout LayoutChooser::tileLayout(int64_t rows, int64_t columns) const {
+  // As many rows as fill the warps lie in memory's order.
+  if (readTogether > 1 && rows >= unit.side * warps)
+    return blockedRows(rows, columns, warps, unit.lanes(), readTogether);
   if (rows >= unit.side * warps && columns % unit.columnStep() == 0)
     return unit.accumulator(rows, columns, warps);
   // A reduction of a row stays inside of a warp.

@@ -70,6 +70,9 @@ private:
   bool hasState;            ///< of online softmax, whose rows are accumulators'
   bool reducesRows;         ///< tiles of rows have one warp for each
   bool mergesRows; ///< one at a time: tiles of one row are not made of vectors
+  /// Where nothing but elementwise operations and reductions is done with tiles
+  /// that are read: how many neighbours are read at once. Else 1.
+  int64_t readTogether;
   llvm::SmallPtrSet<mlir::Operation *, 8> readForDots; ///< dots noted so
   llvm::DenseSet<mlir::Value> widenedSums;             ///< (WidenedSums.h)
   /// Vectors, and tiles of one row, whose elements are lanes' (FlatVectors.h).

@@ -129,3 +129,16 @@ int64_t fa::promisedAlignment(Value view) {
              ? std::min(strides, kernel.getAlignment(argument.getArgNumber()))
              : 1;
 }
+
+int64_t fa::promisedWidth(Value view, ValueRange indices) {
+  auto type = cast<MemRefType>(view.getType());
+  int64_t unit = unitDim(view), bytes = type.getElementTypeBitWidth() / 8;
+  if (unit < 0 || !bytes || type.isDynamicDim(unit))
+    return 1;
+  std::optional<int64_t> start = getConstantIntValue(indices[unit]);
+  int64_t width = std::min<int64_t>(promisedAlignment(view), 16) / bytes;
+  while (width > 1 &&
+         (!start || *start % width || type.getDimSize(unit) % width))
+    width /= 2;
+  return std::max<int64_t>(width, 1);
+}

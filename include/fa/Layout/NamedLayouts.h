@@ -119,11 +119,11 @@ LinearLayout linearLanes(const LinearLayout &shared, int64_t vector,
 /// memory.
 TileLayout blocked(int64_t rows, int64_t columns, int64_t vector, int64_t warps,
                    int64_t lanes = 32, int64_t height = 1);
-/// Lanes side by side along the last dimension, one element each, then along
-/// rows; warps along rows alone, and then they hold copies: a row is one
+/// Lanes side by side along the last dimension, `vector` elements each, then
+/// along rows; warps along rows alone, and then they hold copies: a row is one
 /// warp's.
 TileLayout blockedRows(int64_t rows, int64_t columns, int64_t warps,
-                       int64_t lanes);
+                       int64_t lanes, int64_t vector = 1);
 
 } // namespace fa
 

@@ -31,6 +31,11 @@ int64_t unitDim(mlir::Value view);
 /// strides are multiples of the argument's.
 int64_t promisedAlignment(mlir::Value view);
 
+/// How many neighbours along the unit dimension of `view`, in at most 16 bytes,
+/// can be read at once: from `indices` on they begin at a multiple of their
+/// bytes, and are all inside or all outside of the view. A power of two.
+int64_t promisedWidth(mlir::Value view, mlir::ValueRange indices);
+
 } // namespace fa
 
 #endif // FA_SCHEDULE_VIEWALIGNMENT_H

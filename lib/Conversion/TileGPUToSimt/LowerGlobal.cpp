@@ -168,20 +168,10 @@ static void storeIf(SimtContext &ctx, Value address, Value value,
 }
 
 int64_t fa::accessWidth(Value view, ValueRange indices, Value tile) {
-  auto type = cast<MemRefType>(view.getType());
-  int64_t unit = unitDim(view);
-  int64_t bytes = type.getElementTypeBitWidth() / 8;
-  APInt start;
-  if (unit < 0 || !bytes || type.isDynamicDim(unit) ||
-      !matchPattern(indices[unit], m_ConstantInt(&start)))
-    return 1;
-  int64_t width =
-      std::min(contiguousRegisters(layoutOf(tile).base, unit),
-               std::min<int64_t>(promisedAlignment(view), 16) / bytes);
-  while (width > 1 &&
-         (start.getSExtValue() % width || type.getDimSize(unit) % width))
-    width /= 2;
-  return std::max<int64_t>(width, 1);
+  int64_t unit = unitDim(view), width = promisedWidth(view, indices);
+  return width == 1
+             ? 1
+             : std::min(contiguousRegisters(layoutOf(tile).base, unit), width);
 }
 
 LogicalResult fa::lowerLoad(SimtContext &ctx, tile::LoadOp op) {
@@ -192,11 +182,7 @@ LogicalResult fa::lowerLoad(SimtContext &ctx, tile::LoadOp op) {
                              op.getInBounds());
   SmallVector<Value> elements;
   Type element = inRegisters(op.getType().getElementType());
-  // What has 16 bits or more is copied where it pays, or LLVM joins it.
-  int64_t width =
-      tile::isStorageFloat(op.getType())
-          ? accessWidth(op.getSource(), op.getIndices(), op.getResult())
-          : 1;
+  int64_t width = accessWidth(op.getSource(), op.getIndices(), op.getResult());
   for (int64_t reg = 0; reg < layout.numRegisters(); reg += width) {
     SmallVector<Value> coords;
     for (auto [dim, start] : llvm::enumerate(op.getIndices()))
