@@ -58,7 +58,7 @@ class Call:
         for mod in filter(None, (self.score, self.mask)):
             mod.keep(self.tables)
         self.mask_letters = coordinates_of(mask) if mask else set()
-        self.kinds = functools.cache(lambda block: Kinds(mask, block))
+        self.kinds = functools.cache(lambda block: Kinds(build.without_bounds(mask), block))
         self.launches, self.gradients = {}, {}
 
     @functools.cached_property

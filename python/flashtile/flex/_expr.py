@@ -44,10 +44,11 @@ def float_text(value):
 
 
 class Expressions:
-    """Makes expressions, each once, with what is obvious folded."""
+    """Makes expressions, each once, with what is obvious folded. unbounded: of those
+    that say bounds of keys beside a comparison, the comparison."""
 
     def __init__(self):
-        self._known = {}
+        self._known, self.unbounded = {}, {}
         coordinate = lambda name: self.make(name, type="index", natural=True)
         self.score = self.make("%s", type="f32")
         self.coordinates = [coordinate(name) for name in ("%b", "%h", "%i", "%j")]
@@ -70,6 +71,26 @@ class Expressions:
     def read(self, table, indices):
         """An element of `table`, which has its `type`."""
         return self.make("read", *indices, type=table.type, read=(table, indices))
+
+    def without_bounds(self, expr):
+        """What `expr` is with the `unbounded` ones alone."""
+        needed = lambda one: [self.unbounded[one]] if one in self.unbounded else one.args
+        seen, missing, found = set(), [expr], {}
+        while missing:
+            one = missing.pop()
+            if one not in seen:
+                seen.add(one)
+                missing.extend(needed(one))
+        for one in sorted(seen, key=lambda one: one.number):  # an operand is older
+            args = tuple(found[each] for each in needed(one))
+            if one in self.unbounded:
+                found[one] = args[0]
+            elif args == one.args:
+                found[one] = one
+            else:
+                read = one.read and (one.read[0], args)
+                found[one] = self.make(one.text, *args, type=one.type, value=one.value, natural=one.natural, read=read)
+        return found[expr]
 
     # ===--- Conversions ---===
 

@@ -39,10 +39,14 @@ def differentiate(call, plan, scale, numbers, walked, arrays, out, lse, dout, dl
     """Gradients of those of `arrays` that are wanted, else None.
     plan: gives one of a target and a program's text. walked: the `Walked` blocks of
     queries for those of keys and values, or None."""
-    lists = []
+    lists, listed = [], []
     if walked and any(wants[1:3]):
         (b, heads), kv_heads = arrays[0].shape[:2], arrays[1].shape[1]
-        lists = expanded(walked.queries(heads, kv_heads), b, kv_heads, call.program.are_partial)
+        lists += expanded(walked.queries(heads, kv_heads), b, kv_heads, call.program.are_partial)
+        listed.append("tile.query_lists")
+        if call.program.has_bounds and not call.lists:
+            lists += expanded(walked.keys(), b, heads, call.program.are_partial)
+            listed.append("tile.block_lists")
     results = [out, lse, dout] + ([] if dlse is None else [dlse])
     gradients = [empty_like(x, tuple(x.shape), None) if wanted else None for x, wanted in zip(arrays, wants)]
     # A number's gradient is one element.
@@ -51,7 +55,7 @@ def differentiate(call, plan, scale, numbers, walked, arrays, out, lse, dout, dl
     launch = call.gradients.get(known)
     if launch is None:
         described = [*map(tensor, arrays), *numbers, *map(tensor, lists), scale, *map(tensor, (*results, *outputs))]
-        text = call.program.gradients(wants, dlse is not None, walked.block_size if lists else None)
+        text = call.program.gradients(wants, dlse is not None, listed, walked and walked.block_size)
         launch = Launch(plan(described[0].target, text), described)
         if len(call.gradients) >= 1024:
             call.gradients.clear()

@@ -57,9 +57,13 @@ class Program:
             mask = build.both(mask, keep) if mask else keep
         captures = self._captures = _Captures()
         is_whole = mask is None or mask.value is True
+        # Of listed blocks those that are partly seen are looked at anyway.
+        elements = None if is_whole else build.without_bounds(mask)
+        self.has_bounds = elements is not (None if is_whole else mask)
         regions = [
             self._region(score and build.convert(score, "f32"), "f32", ["%s: f32"], captures),
             self._region(None if is_whole else mask, "i1", [], captures),
+            self._region(elements, "i1", [], captures),
         ]
         self._regions, self._types, self._has_lse = regions, (_TYPES[dtype], head_dim, head_dim_v), has_lse
         self._lists, self.are_partial = {}, keep is not None
@@ -67,10 +71,11 @@ class Program:
             numbers = [captures.number(table, ("b", "h", None, None)) for table in lists.tables]
             lists.are_partial = self.are_partial
             self._lists["tile.block_lists"] = *numbers, *lists.block_size
-        self.text = self._text(captures.arguments(), self._lists, {})
+        self.text = self._text(captures.arguments(), self._lists, {}, regions[1])
 
-    def _text(self, own, lists, of_function):
-        """The program with captures `own`, and with attributes that are numbers."""
+    def _text(self, own, lists, of_function, mask):
+        """The program with captures `own`, attributes that are numbers, and the region
+        of a mask."""
         element, head_dim, head_dim_v = self._types
         rows = f"tensor<?x?x?x{head_dim}x{element}>"
         values = f"tensor<?x?x?x{head_dim_v}x{element}>"
@@ -91,7 +96,7 @@ class Program:
                 "  score {",
                 *self._closed(self._regions[0], own),
                 "  } mask {",
-                *self._closed(self._regions[1], own),
+                *self._closed(mask, own),
                 "  }",
                 f"  return {names_of_results} : {results.strip('()')}",
                 "}",
@@ -103,18 +108,19 @@ class Program:
         each = (f"{name} = array<i64: {', '.join(map(str, found))}>" for name, found in numbers.items())
         return f" {{{', '.join(each)}}}" if numbers else ""
 
-    def gradients(self, wants, has_dlse, query_block=None):
+    def gradients(self, wants, has_dlse, listed=(), block_size=None):
         """The program of gradients of q, k, v and captured tensors, as each is
-        wanted, of one with the log-sum-exp: its arguments are the inputs, with lists of
-        blocks of queries before the scale if `query_block` says how many queries and
-        keys one has, the outputs, their gradients (the log-sum-exp's, if it has one),
-        and the gradients that are wanted."""
-        own, lists = self._captures.arguments(), self._lists
-        if query_block:
-            lists = lists | {"tile.query_lists": (len(own), len(own) + 1, *query_block)}
-            own = [*own, ("%queryblocks", "tensor<?x?x?x?xi32>"), ("%querycounts", "tensor<?x?x?x?xi32>")]
+        wanted, of one with the log-sum-exp: its arguments are the inputs, with the lists
+        of blocks of `block_size` before the scale that `listed` has attributes of, the
+        outputs, their gradients (the log-sum-exp's, if it has one), and the gradients
+        that are wanted."""
+        own, lists = self._captures.arguments(), dict(self._lists)
+        for name in listed:
+            lists[name] = len(own), len(own) + 1, *block_size
+            own += [(f"%{kind}{len(own)}", "tensor<?x?x?x?xi32>") for kind in ("blocks", "counts")]
         wrt = [n for n, wanted in enumerate(wants) if wanted]
-        return self._text(own, lists, {"tile.vjp_wrt": wrt, "tile.vjp_of": [0, 1] if has_dlse else [0]})
+        of_function = {"tile.vjp_wrt": wrt, "tile.vjp_of": [0, 1] if has_dlse else [0]}
+        return self._text(own, lists, of_function, self._regions[2 if listed else 1])
 
     @staticmethod
     def _region(expr, type, leading, captures):

@@ -286,7 +286,13 @@ class Mod:
             build.constant(True, "i1") if last is None else build.compare("lt", key, last.at(())),
         )
         holds = lambda: build.either(build.convert(is_whole, "i1"), value.at(()))
-        return Value((), value.dtype, lambda index: build.both(holds(), inside))
+
+        def bounded(index):
+            found = build.both(holds(), inside)
+            build.unbounded[found] = value.at(())
+            return found
+
+        return Value((), value.dtype, bounded)
 
     def _read_row(self, step, dtype, shape, letters):
         """An element of what a step computes for the coordinates `letters`."""
