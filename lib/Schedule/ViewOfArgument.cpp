@@ -38,8 +38,8 @@ bool fa::isMultipleOf(Value index, int64_t factor) {
     return llvm::any_of(op->getOperands(), isOne);
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return isOne(select.getTrueValue()) && isOne(select.getFalseValue());
-  return isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(
-             op) &&
+  return isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp,
+             arith::RemUIOp>(op) &&
          llvm::all_of(op->getOperands(), isOne);
 }
 
