@@ -7,10 +7,13 @@
 #include "DescribeAttention.h"
 
 #include "CapturedReads.h"
+#include "ElementReads.h"
 #include "KernelBuilder.h"
 #include "KeyDistances.h"
 
 #include "fa/Fusion/MaskAnalysis.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace fa;
@@ -58,11 +61,26 @@ template <typename OpT> static AttentionFacts describe(OpT op) {
   return facts;
 }
 
+/// Whether each score reads an element of a tensor for itself.
+static bool readsByScore(Region &score) {
+  auto walk = score.walk([](tensor::ExtractOp read) {
+    for (auto [dim, index] : llvm::enumerate(read.getIndices())) {
+      int64_t coordinate = getCoordinate(index);
+      if (coordinate != 0 && coordinate != 1 && !hasFixedIndex(read, dim))
+        return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
 AttentionFacts fa::describeAttention(const BackwardFunction &source) {
   AttentionFacts facts = describe(source.op);
   // Terms of sums over rows take registers as changed scores do.
   tile::AttentionBackwardOp op = source.op;
   facts.modifiesScores |= !op.getEffects().empty();
+  facts.hasCostlyScores =
+      !op.getDerivative().empty() || readsByScore(op.getScore());
   facts.isPacked = source.isPacked();
   facts.keyLists = describeBlocks(source.keyLists);
   facts.queryLists = describeBlocks(source.queryLists);

@@ -30,6 +30,11 @@ static constexpr int64_t kNarrow = 64, kMiddleWalked = 80;
 /// Queries of a step of packed sequences above so large a head dimension.
 static constexpr int64_t kPackedWide = 112, kPackedWalked = 32;
 
+/// Queries of a step whose scores are costly, of wide heads: with 64 ptxas
+/// spills 270 to 1050 bytes a thread, and kernels take 1.2 to 1.6 of the time
+/// (bench/results/2026-11-28-h200-flex-backward.md).
+static constexpr int64_t kCostlyWalked = 32;
+
 namespace {
 
 class BackwardPlanner {
@@ -153,18 +158,22 @@ private:
   int64_t walkedQueries(int64_t usual, bool isNarrow) const {
     int64_t most = rules.specialized.tile.columns;
     if (isNarrow)
-      return facts.mask.readsRows || facts.isPacked ? usual : most;
+      return facts.mask.readsRows || facts.isPacked || facts.modifiesScores
+                 ? usual
+                 : most;
+    if (facts.hasCostlyScores)
+      return std::min(usual, kCostlyWalked);
     if (facts.isPacked && fit.widest() > kPackedWide)
       return std::min(usual, kPackedWalked);
     bool isFree = most > kMiddleWalked && facts.mask.leavesOutNothing() &&
-                  !facts.isPacked;
+                  !facts.isPacked && !facts.modifiesScores;
     return isFree ? kMiddleWalked : usual;
   }
 
-  /// Whether warps are specialized: what changes scores has no registers.
+  /// Whether warps are specialized.
   bool isSpecialized() const {
     return rules.specialized.tile.rows && facts.bytes() == 2 &&
-           fit.widest() <= kWidest && !facts.modifiesScores;
+           fit.widest() <= kWidest;
   }
 
   const AttentionFacts &facts;
