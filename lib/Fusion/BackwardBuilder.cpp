@@ -246,15 +246,15 @@ void BackwardBuilder::buildKeyGradients() {
   owned.k = ofKeys(kMemory);
   owned.v = ofKeys(vMemory);
   Values initial;
-  if (source.dk)
+  if (dk)
     initial.push_back(zeros(shape.rows, kMemory));
-  if (source.dv)
+  if (dv)
     initial.push_back(zeros(shape.rows, vMemory));
   Values sums = walkQueries(owned, initial);
-  if (source.dk)
-    store(scaled(sums.front()), *source.dk, kvHead, keyRows);
-  if (source.dv)
-    store(sums.back(), *source.dv, kvHead, keyRows);
+  if (dk)
+    store(scaled(sums.front()), *dk, kvHead, keyRows);
+  if (dv)
+    store(sums.back(), *dv, kvHead, keyRows);
 }
 
 KernelOp BackwardBuilder::build(StringRef name, StringRef entry) {

@@ -26,7 +26,12 @@ public:
                   const PlannedBackward &plan, const CapturedGradient *captured)
       : KernelBody(builder, tile::AttentionBackwardOp(source.op).getLoc()),
         source(source), op(source.op), part(plan.part), captured(captured),
-        shape(plan.shape) {}
+        shape(plan.shape) {
+    if (plan.ofKeys)
+      dk = source.dk;
+    if (plan.ofValues)
+      dv = source.dv;
+  }
 
   tile::KernelOp build(mlir::StringRef name, mlir::StringRef entry);
 
@@ -184,6 +189,7 @@ private:
   tile::AttentionBackwardOp op;
   BackwardPart part;
   const CapturedGradient *captured; ///< whose kernel this is, if it is one's
+  std::optional<ArgumentView> dk, dv; ///< what is computed of a program's keys
   KernelShape shape;
   MaskRule rule;
   Value qMemory, kMemory, vMemory, doutMemory; ///< [b, h, s, d] or [h, s, d]

@@ -12,10 +12,11 @@
 using namespace mlir;
 using namespace fa;
 
-/// The gradients that have a kernel of their own of this part; null is one that
-/// is not of a captured tensor.
+/// The gradients that have a kernel of their own by `plan`; null is one that is
+/// not of a captured tensor.
 static SmallVector<const CapturedGradient *>
-findGradients(const BackwardFunction &match, BackwardPart part) {
+findGradients(const BackwardFunction &match, const PlannedBackward &plan) {
+  BackwardPart part = plan.part;
   auto onlyIf = [](bool isWanted) {
     return SmallVector<const CapturedGradient *>(isWanted ? 1 : 0, nullptr);
   };
@@ -25,7 +26,7 @@ findGradients(const BackwardFunction &match, BackwardPart part) {
   case BackwardPart::Queries:
     return onlyIf(match.dq || match.numRowSums());
   case BackwardPart::Keys:
-    return onlyIf(match.dk || match.dv);
+    return onlyIf((plan.ofKeys && match.dk) || (plan.ofValues && match.dv));
   case BackwardPart::Capture:
   case BackwardPart::Table:
   case BackwardPart::Heads:
@@ -97,7 +98,7 @@ LogicalResult fa::buildBackwardKernels(
   for (const PlannedChain &chain : *chains) {
     ChainBuilder kernels(b, match, name);
     for (const PlannedBackward &plan : chain.kernels)
-      for (const CapturedGradient *captured : findGradients(match, plan.part))
+      for (const CapturedGradient *captured : findGradients(match, plan))
         kernels.add(plan, captured,
                     unusedName((name + chain.suffix + plan.suffix).str()));
   }

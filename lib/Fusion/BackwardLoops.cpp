@@ -369,13 +369,13 @@ SmallVector<Value> BackwardBuilder::buildQueryLoop(const KeyLoop &queries,
   Value x = buildX(tiles);
   Value p = buildP(x, tiles, place, mask);
   Values sums(loop.getRegionIterArgs());
-  Value dropped = source.dv ? applyDropout(p, regionArguments(place)) : Value();
-  if (source.dk) {
+  Value dropped = dv ? applyDropout(p, regionArguments(place)) : Value();
+  if (dk) {
     tiles.delta = loadDelta(shape.columns, place.query);
     Value dp =
         DotOp::create(b, scoreType(b.getF32Type()), tiles.v, tiles.dout,
                       Value(), /*transpose_b=*/true, precisionOf(tiles.dout));
-    if (source.dv)
+    if (dv)
       sums.back() = accumulate(dropped, tiles.dout, sums.back());
     Value dx = timesSlope(buildDs(p, dp, tiles, place), op.getDerivative(), x,
                           place, mask);

@@ -19,10 +19,6 @@ using namespace fa;
 static constexpr int64_t kWalked = 64, kOwned = 64;
 static constexpr int64_t kLeastSide = 16;
 
-/// The largest head dimension of which a warpgroup has registers for sums of 64
-/// rows beside S and dP: ptxas runs the dots of wider ones one by one.
-static constexpr int64_t kWidest = 128;
-
 /// With specialized warps, heads no wider than these leave registers for more
 /// (bench/results/2026-11-26-h100-backward.md).
 static constexpr int64_t kNarrow = 64, kMiddleWalked = 80;
@@ -44,7 +40,7 @@ public:
 
   Expected<std::vector<PlannedChain>> plan() const {
     KernelShape general = fitted(start());
-    if (int64_t least = bytesOf(general, /*slots=*/1);
+    if (int64_t least = bytesOf(general, /*slots=*/1, columns());
         rules.tileBytes && least > rules.tileBytes)
       return createStringError(
           "expected head dimensions of which a tile of " + Twine(general.rows) +
@@ -73,24 +69,28 @@ private:
     return shape;
   }
 
-  /// Bytes of tiles that a program owns, Q and dO or K and V, and of `slots`
-  /// each of the other ones.
-  int64_t bytesOf(const KernelShape &shape, int64_t slots) const {
-    int64_t columns = fit.dim() + fit.dimV();
-    int64_t walked = slots * shape.columns * columns;
-    int64_t owned = rules.leftInRegisters ? 0 : shape.rows * columns;
+  int64_t columns() const { return fit.dim() + fit.dimV(); }
+
+  /// Bytes of tiles that a program owns, Q and dO or K and V, which have
+  /// `ownColumns` together, and of `slots` each of the other ones.
+  int64_t bytesOf(const KernelShape &shape, int64_t slots,
+                  int64_t ownColumns) const {
+    int64_t walked = slots * shape.columns * columns();
+    int64_t owned = rules.leftInRegisters ? 0 : shape.rows * ownColumns;
     // P and dS of multiply-adds go through memory.
     int64_t scores = fit.isIeee() ? 2 * shape.rows * shape.columns : 0;
     return facts.bytes() * (walked + owned + scores);
   }
 
+  bool isTooLarge(const KernelShape &shape, int64_t ownColumns) const {
+    return rules.tileBytes &&
+           bytesOf(shape, /*slots=*/2, ownColumns) > rules.tileBytes;
+  }
+
   KernelShape fitted(KernelShape shape) const {
-    auto isTooLarge = [&] {
-      return rules.tileBytes && bytesOf(shape, /*slots=*/2) > rules.tileBytes;
-    };
-    while (shape.columns > kLeastSide && isTooLarge())
+    while (shape.columns > kLeastSide && isTooLarge(shape, columns()))
       shape.columns /= 2;
-    while (shape.rows > kLeastSide && isTooLarge())
+    while (shape.rows > kLeastSide && isTooLarge(shape, columns()))
       shape.rows /= 2;
     return shape;
   }
@@ -102,22 +102,48 @@ private:
     std::vector<PlannedBackward> chain = {
         {BackwardPart::Rows, "_delta", statistics}};
     addTo(chain, BackwardPart::Queries, "_dq_roles", "_dq", shape);
-    addTo(chain, BackwardPart::Keys, "_dkv_roles", "_dkv", shape);
+    if (isApart())
+      addApart(chain, shape);
+    else
+      addTo(chain, BackwardPart::Keys, "_dkv_roles", "_dkv", shape);
     chain.push_back({BackwardPart::Capture, "_dcapture", shape});
     chain.push_back({BackwardPart::Table, "_dtable", shape});
     chain.push_back({BackwardPart::Heads, "_dheads", statistics});
     return chain;
   }
 
+  /// ownColumns: those of what a program owns together, if not all.
   void addTo(std::vector<PlannedBackward> &chain, BackwardPart part,
              StringLiteral specialized, StringLiteral plain,
-             const KernelShape &shape) const {
+             const KernelShape &shape, int64_t ownColumns = 0) const {
     if (shape.unitStride && isSpecialized()) {
       KernelShape larger = specializedShape(part, shape);
-      chain.push_back({part, specialized, inBlocks(part, fitted(larger)),
-                       /*isAlternative=*/true});
+      if (!fit.isWide())
+        larger = fitted(larger);
+      // Of wide heads the schedule specializes 64 rows as well.
+      if (!isTooLarge(larger, ownColumns ? ownColumns : columns()))
+        chain.push_back({part, specialized, inBlocks(part, larger),
+                         /*isAlternative=*/true});
     }
     chain.push_back({part, plain, inBlocks(part, shape)});
+  }
+
+  /// Whether dV and dK have a kernel each: both sums of wide heads take all
+  /// registers of a thread, and are spilled.
+  bool isApart() const {
+    return rules.tileBytes && !rules.leftInRegisters && fit.isWide();
+  }
+
+  void addApart(std::vector<PlannedBackward> &chain,
+                const KernelShape &shape) const {
+    size_t first = chain.size();
+    addTo(chain, BackwardPart::Keys, "_dv_roles", "_dv", shape, fit.dim());
+    for (PlannedBackward &values : MutableArrayRef(chain).drop_front(first))
+      values.ofKeys = false;
+    first = chain.size();
+    addTo(chain, BackwardPart::Keys, "_dk_roles", "_dk", shape);
+    for (PlannedBackward &keys : MutableArrayRef(chain).drop_front(first))
+      keys.ofValues = false;
   }
 
   /// Whole tiles are those of blocks that are listed.
@@ -163,6 +189,8 @@ private:
                  : most;
     if (facts.hasCostlyScores)
       return std::min(usual, kCostlyWalked);
+    if (fit.isWide())
+      return usual;
     if (facts.isPacked && fit.widest() > kPackedWide)
       return std::min(usual, kPackedWalked);
     bool isFree = most > kMiddleWalked && facts.mask.leavesOutNothing() &&
@@ -172,8 +200,7 @@ private:
 
   /// Whether warps are specialized.
   bool isSpecialized() const {
-    return rules.specialized.tile.rows && facts.bytes() == 2 &&
-           fit.widest() <= kWidest;
+    return rules.specialized.tile.rows && facts.bytes() == 2;
   }
 
   const AttentionFacts &facts;

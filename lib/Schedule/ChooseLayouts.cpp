@@ -9,6 +9,8 @@
 #include "FlatVectors.h"
 #include "WidenedSums.h"
 
+#include "TileGPU/TileGPU.h"
+
 #include "fa/Layout/NamedLayouts.h"
 #include "fa/Layout/Plans.h"
 #include "fa/Schedule/ViewAlignment.h"
@@ -125,7 +127,9 @@ static int64_t findReadTogether(KernelOp kernel) {
   int64_t width = 0;
   bool isPlain = true;
   kernel.walk([&](Operation *op) {
-    isPlain &= !isa<DotOp, ScanOp, TransposeOp, GatherOp, ScatterOp>(op);
+    // Dots whose warps are specialized are TileGPU's.
+    isPlain &= !isa<DotOp, ScanOp, TransposeOp, GatherOp, ScatterOp>(op) &&
+               !isa<tgpu::TileGPUDialect>(op->getDialect());
     auto load = dyn_cast<LoadOp>(op);
     if (!load || typeOf(load).getRank() != 2)
       return;

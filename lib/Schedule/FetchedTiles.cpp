@@ -32,7 +32,7 @@ public:
 
   bool find() {
     WalkResult walk = kernel.walk([&](Operation *op) {
-      if (isa<TransposeOp, ReduceOp, ScanOp>(op))
+      if (isa<TransposeOp, ReduceOp, ScanOp>(op) && !readsTurned(op))
         return WalkResult((refuse("'" + op->getName().getStringRef() +
                                   "' may move a tile between threads"),
                            failure()));
@@ -53,6 +53,16 @@ public:
   FetchedTiles tiles;
 
 private:
+  /// Whether `op` turns what is loaded for it alone, and no dot reads that:
+  /// each thread loads the elements that it computes with.
+  static bool readsTurned(Operation *op) {
+    auto transpose = dyn_cast<TransposeOp>(op);
+    auto load =
+        transpose ? transpose.getInput().getDefiningOp<LoadOp>() : LoadOp();
+    return load && load->hasOneUse() &&
+           llvm::none_of(op->getUsers(), llvm::IsaPred<DotOp>);
+  }
+
   bool refuse(const Twine &why) {
     reason = why.str();
     return false;

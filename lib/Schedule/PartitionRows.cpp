@@ -37,6 +37,17 @@ static TransposeOp exchangeOf(Value value) {
   return op;
 }
 
+/// The load, read by nothing else, whose columns are the rows of `value`, which
+/// no dot reads as it is.
+static LoadOp turnedLoad(Value value) {
+  auto op = value.getDefiningOp<TransposeOp>();
+  auto load = op ? op.getInput().getDefiningOp<LoadOp>() : LoadOp();
+  bool isOwn = load && load->hasOneUse() && tileType(value).getRank() == 2 &&
+               op.getPermutation() == ArrayRef<int64_t>{1, 0} &&
+               !exchangeOf(value);
+  return isOwn ? load : LoadOp();
+}
+
 namespace {
 
 /// Finds the values whose dimension 0 is the rows of the kernel's dots, and
@@ -95,7 +106,8 @@ private:
       add(dot.getA());
       return dot.getAcc() ? add(dot.getAcc()) : void();
     }
-    if (isa<LoadOp, IotaOp, tile::RampOp, arith::ConstantOp>(op))
+    if (isa<LoadOp, IotaOp, tile::RampOp, arith::ConstantOp>(op) ||
+        turnedLoad(value))
       return;
     if (TransposeOp exchange = exchangeOf(value);
         exchange && isShared(exchange))
@@ -256,6 +268,12 @@ private:
     Operation *op = value.getDefiningOp();
     if (auto load = dyn_cast_or_null<LoadOp>(op))
       return shift(load, load.getIndicesMutable()[0]);
+    if (LoadOp turned = op ? turnedLoad(value) : LoadOp()) {
+      RankedTensorType loaded = turned.getType();
+      turned.getResult().setType(
+          loaded.clone({loaded.getDimSize(0), consumerRows}));
+      return shift(turned, turned.getIndicesMutable()[1]);
+    }
     if (auto ramp = dyn_cast_or_null<tile::RampOp>(op))
       return shift(ramp, ramp.getRowMutable());
     if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op)) {

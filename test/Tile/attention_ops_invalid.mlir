@@ -323,7 +323,15 @@ func.func @three_counts(%q: tensor<1x4x384x64xf16>, %x: tensor<1x4x3x3xi32>, %y:
 
 // -----
 
-// expected-error @+1 {{expects 'tile.block_lists' on tile.attention, tile.online_attention, found it here}}
+func.func @query_lists(%q: tensor<1x4x384x64xf16>, %x: tensor<1x4x3x3xi32>, %c: f32) {
+  // expected-error @+1 {{expects of tile.query_lists two counts of each block of keys, found 'tensor<1x4x3x3xi32>'}}
+  %o = tile.attention %q, %q, %q scale %c captures(%x : tensor<1x4x3x3xi32>) {tile.query_lists = array<i64: 0, 0, 128, 128>} : tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16>, tensor<1x4x384x64xf16> -> tensor<1x4x384x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expects 'tile.block_lists' on tile.attention, tile.online_attention, tile.attention_backward, found it here}}
 func.func @lists_of_a_function() attributes {tile.block_lists = array<i64: 0, 1, 128, 128>} {
   return
 }

@@ -9,6 +9,8 @@
 // that makes row statistics (delta, and the log-sum-exp in base 2), one whose
 // programs own queries and walk keys (dQ, three dots), and one whose programs
 // own keys and walk the queries of all heads of a group (dK and dV, four dots).
+// Of wide heads a warpgroup has registers for one of the last two sums: there
+// is a kernel for dV (two dots) and one for dK (three).
 // Two dots are computed twice; in turn nothing is added in memory (Dao,
 // "FlashAttention-2", arXiv 2307.08691, section 3.2, has one kernel and adds).
 // Where the gradient of a bias is wanted, one more kernel has programs that own
@@ -47,6 +49,8 @@ struct PlannedBackward {
   KernelShape shape;
   /// Its warps are specialized: the schedule keeps it or the kernel behind it.
   bool isAlternative = false;
+  /// Of `Keys`: whether dK, and dV, is computed.
+  bool ofKeys = true, ofValues = true;
 };
 
 /// Kernels of one launch, one after the other.
