@@ -94,6 +94,8 @@ BlockWalk::BlockWalk(ImplicitLocOpBuilder &b, int64_t rowsOfBlock, Value blocks,
                      Value counts, ArrayRef<Value> at, Value numBlocks)
     : b(b), rowsOfBlock(rowsOfBlock), blocks(blocks), at(at) {
   most = memref::DimOp::create(b, blocks, 3);
+  // Each is listed once, so that none is walked where there are none.
+  mostSeen = arith::MinSIOp::create(b, most, numBlocks);
   lastBlock = arith::SubIOp::create(b, numBlocks, index(1));
   whole = countRows(counts, 0);
   all = arith::MaxSIOp::create(b, whole, countRows(counts, 1));
@@ -112,7 +114,7 @@ Value BlockWalk::clamped(Value number, Value most) {
 Value BlockWalk::countRows(Value counts, int64_t number) {
   SmallVector<Value> place = at;
   place.push_back(index(number));
-  Value count = clamped(memref::LoadOp::create(b, counts, place), most);
+  Value count = clamped(memref::LoadOp::create(b, counts, place), mostSeen);
   return arith::MulIOp::create(b, count, index(rowsOfBlock));
 }
 

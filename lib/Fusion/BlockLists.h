@@ -81,8 +81,9 @@ private:
   int64_t rowsOfBlock;
   mlir::Value blocks;
   llvm::SmallVector<mlir::Value> at; ///< of the list
-  mlir::Value most;                  ///< how many blocks a list has room for
-  mlir::Value lastBlock;             ///< that can be listed
+  /// How many blocks a list has room for, and how many of them there may be.
+  mlir::Value most, mostSeen;
+  mlir::Value lastBlock; ///< that can be listed
 };
 
 } // namespace fa

@@ -43,3 +43,8 @@ for name, each, most, at in (("", kinds, 4, (1, 2, 0)), ("query-", of_queries, 5
     wild = blocks.copy()
     wild[at][:5] = [-(2**31), -1, each.shape[-1], 2**31 - 1, 10**6]
     save(name + "wild", wild, counts)
+
+# Of no queries: a list of queries that says more than there are.
+np.save(os.path.join(folder, "none-kinds.npy"), kinds[:, :, :0])
+save("none", kinds[:, :, :0], np.zeros((2, 4, 0, 2), np.int32))
+save("query-none", np.zeros((2, 2, 5, 1), np.int32), np.ones((2, 2, 5, 2), np.int32))
