@@ -281,7 +281,7 @@ static std::string matchOperands(AttentionFunction &match) {
       !reason.empty())
     return reason;
   if (!match.table)
-    match.lists = BlockLists::ofKeys(op, match.q, match.k, match.captures);
+    match.lists = BlockLists::matchKeys(op, match.q, match.k, match.captures);
   if (Value sink = findSink(op)) {
     FailureOr<ArgumentView> found = ArgumentView::ofOperand(sink);
     if (failed(found) || found->isPart)

@@ -86,13 +86,16 @@ private:
   /// dK and dV, those of them that are wanted, of the program's keys: the
   /// queries of all heads of the group.
   Values walkQueries(const Tiles &owned, mlir::ValueRange initial);
-  /// The same of `lists`' blocks: those that are seen whole, then the others.
+  /// Walks the blocks of `numBlocks` that `lists` has for block `block` of head
+  /// `number`: those that are seen whole, then the others, a loop each.
   template <typename BuildLoop>
   Values walkListed(const BlockLists &lists, Value number, Value block,
                     Value numBlocks, mlir::ValueRange initial,
                     BuildLoop buildLoop);
   /// Tiles of queries `from` to `to`, rounded up or down.
   Value countTiles(Value from, Value to, bool up);
+  /// Where each head of the group has `ofEach` of something, one head's behind
+  /// the other's: which of its head's number `number` is; sets `head`.
   Value findHead(Value number, Value ofEach);
   /// The first query of tile `number` of those from query `begin` on.
   Value firstOfTile(Value number, Value begin);
@@ -188,7 +191,7 @@ private:
   const BackwardFunction &source;
   tile::AttentionBackwardOp op;
   BackwardPart part;
-  const CapturedGradient *captured; ///< whose kernel this is, if it is one's
+  const CapturedGradient *captured;   ///< whose kernel this is, if it is one's
   std::optional<ArgumentView> dk, dv; ///< what is computed of a program's keys
   KernelShape shape;
   MaskRule rule;

@@ -200,9 +200,9 @@ BackwardFunction fa::matchBackward(func::FuncOp function, std::string &reason) {
     reason = checkPacked(match);
   if (reason.empty()) {
     match.keyLists =
-        BlockLists::ofKeys(match.op, match.q, match.k, match.captures);
+        BlockLists::matchKeys(match.op, match.q, match.k, match.captures);
     match.queryLists =
-        BlockLists::ofQueriesOf(match.op, match.q, match.k, match.captures);
+        BlockLists::matchQueries(match.op, match.q, match.k, match.captures);
   }
   return match;
 }

@@ -310,8 +310,6 @@ Value BackwardBuilder::countTiles(Value from, Value to, bool up) {
   return arith::DivUIOp::create(b, count, index(shape.columns));
 }
 
-/// Of number `number` of so many of each head of the group that among the
-/// head's; sets `head`.
 Value BackwardBuilder::findHead(Value number, Value ofEach) {
   // Of 32 bits, which are enough for tiles, a quotient is not slow.
   auto cast = [&](Value value, Type type) -> Value {

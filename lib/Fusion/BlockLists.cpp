@@ -45,26 +45,24 @@ BlockLists::match(OpT op, StringRef name, const ArgumentView &q,
 // Intervals are walked without tables where they are all of the mask.
 template <typename OpT>
 std::optional<BlockLists>
-BlockLists::ofKeys(OpT attention, const ArgumentView &q, const ArgumentView &k,
-                   ArrayRef<ArgumentView> captures) {
+BlockLists::matchKeys(OpT attention, const ArgumentView &q,
+                      const ArgumentView &k, ArrayRef<ArgumentView> captures) {
   if (analyzeMask(attention.getMask()).isIntervals())
     return std::nullopt;
   return match(attention, TileDialect::blockListsAttrName, q, k, captures);
 }
 
-template std::optional<BlockLists> BlockLists::ofKeys(OnlineAttentionOp,
-                                                      const ArgumentView &,
-                                                      const ArgumentView &,
-                                                      ArrayRef<ArgumentView>);
-template std::optional<BlockLists> BlockLists::ofKeys(AttentionBackwardOp,
-                                                      const ArgumentView &,
-                                                      const ArgumentView &,
-                                                      ArrayRef<ArgumentView>);
+template std::optional<BlockLists>
+BlockLists::matchKeys(OnlineAttentionOp, const ArgumentView &,
+                      const ArgumentView &, ArrayRef<ArgumentView>);
+template std::optional<BlockLists>
+BlockLists::matchKeys(AttentionBackwardOp, const ArgumentView &,
+                      const ArgumentView &, ArrayRef<ArgumentView>);
 
 std::optional<BlockLists>
-BlockLists::ofQueriesOf(AttentionBackwardOp gradients, const ArgumentView &q,
-                        const ArgumentView &k,
-                        ArrayRef<ArgumentView> captures) {
+BlockLists::matchQueries(AttentionBackwardOp gradients, const ArgumentView &q,
+                         const ArgumentView &k,
+                         ArrayRef<ArgumentView> captures) {
   if (hasQueryIntervals(analyzeMaskOfKeys(gradients.getMask())))
     return std::nullopt;
   return match(gradients, TileDialect::queryListsAttrName, q, k, captures);

@@ -31,14 +31,14 @@ struct BlockLists {
   /// say how many blocks there are.
   template <typename OpT>
   static std::optional<BlockLists>
-  ofKeys(OpT attention, const ArgumentView &q, const ArgumentView &k,
-         llvm::ArrayRef<ArgumentView> captures);
+  matchKeys(OpT attention, const ArgumentView &q, const ArgumentView &k,
+            llvm::ArrayRef<ArgumentView> captures);
 
   /// The queries' lists of gradients, in the same way; none if intervals of
   /// queries are all of the mask.
   static std::optional<BlockLists>
-  ofQueriesOf(tile::AttentionBackwardOp gradients, const ArgumentView &q,
-              const ArgumentView &k, llvm::ArrayRef<ArgumentView> captures);
+  matchQueries(tile::AttentionBackwardOp gradients, const ArgumentView &q,
+               const ArgumentView &k, llvm::ArrayRef<ArgumentView> captures);
 
   /// Adds that queries and keys come in whole blocks, each listed.
   void addRules(RuleList &rules, const ArgumentView &q,

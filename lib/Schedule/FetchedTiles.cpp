@@ -23,6 +23,15 @@ using namespace fa::tgpu;
 /// cuTensorMapEncodeTiled).
 static constexpr int64_t kMostColumns = 256;
 
+LoadOp fa::findTurnedLoad(Value value) {
+  auto op = value.getDefiningOp<TransposeOp>();
+  auto load = op ? op.getInput().getDefiningOp<LoadOp>() : LoadOp();
+  bool isOwn = load && load->hasOneUse() &&
+               op.getPermutation() == ArrayRef<int64_t>{1, 0} &&
+               llvm::none_of(op->getUsers(), llvm::IsaPred<DotOp>);
+  return isOwn ? load : LoadOp();
+}
+
 namespace {
 
 class TileFinder {
@@ -32,7 +41,8 @@ public:
 
   bool find() {
     WalkResult walk = kernel.walk([&](Operation *op) {
-      if (isa<TransposeOp, ReduceOp, ScanOp>(op) && !readsTurned(op))
+      if (isa<TransposeOp, ReduceOp, ScanOp>(op) &&
+          !findTurnedLoad(op->getResult(0)))
         return WalkResult((refuse("'" + op->getName().getStringRef() +
                                   "' may move a tile between threads"),
                            failure()));
@@ -53,16 +63,6 @@ public:
   FetchedTiles tiles;
 
 private:
-  /// Whether `op` turns what is loaded for it alone, and no dot reads that:
-  /// each thread loads the elements that it computes with.
-  static bool readsTurned(Operation *op) {
-    auto transpose = dyn_cast<TransposeOp>(op);
-    auto load =
-        transpose ? transpose.getInput().getDefiningOp<LoadOp>() : LoadOp();
-    return load && load->hasOneUse() &&
-           llvm::none_of(op->getUsers(), llvm::IsaPred<DotOp>);
-  }
-
   bool refuse(const Twine &why) {
     reason = why.str();
     return false;

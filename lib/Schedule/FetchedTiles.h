@@ -18,6 +18,11 @@
 
 namespace fa {
 
+/// The load that `value` is the transpose of, if nothing else reads what is
+/// loaded and no dot reads `value`: each thread loads the elements that it
+/// computes with. Else null.
+tile::LoadOp findTurnedLoad(mlir::Value value);
+
 /// A load that becomes a fetch of the producer.
 struct FetchedTile {
   tile::LoadOp load;

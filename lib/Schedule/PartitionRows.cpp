@@ -6,6 +6,7 @@
 
 #include "PartitionRows.h"
 
+#include "FetchedTiles.h"
 #include "TileWalk.h"
 
 #include "TileGPU/TileGPU.h"
@@ -35,17 +36,6 @@ static TransposeOp exchangeOf(Value value) {
       tileType(value).getElementTypeBitWidth() != 16)
     return {};
   return op;
-}
-
-/// The load, read by nothing else, whose columns are the rows of `value`, which
-/// no dot reads as it is.
-static LoadOp turnedLoad(Value value) {
-  auto op = value.getDefiningOp<TransposeOp>();
-  auto load = op ? op.getInput().getDefiningOp<LoadOp>() : LoadOp();
-  bool isOwn = load && load->hasOneUse() && tileType(value).getRank() == 2 &&
-               op.getPermutation() == ArrayRef<int64_t>{1, 0} &&
-               !exchangeOf(value);
-  return isOwn ? load : LoadOp();
 }
 
 namespace {
@@ -107,7 +97,7 @@ private:
       return dot.getAcc() ? add(dot.getAcc()) : void();
     }
     if (isa<LoadOp, IotaOp, tile::RampOp, arith::ConstantOp>(op) ||
-        turnedLoad(value))
+        findTurnedLoad(value)) // whose columns these rows are
       return;
     if (TransposeOp exchange = exchangeOf(value);
         exchange && isShared(exchange))
@@ -268,7 +258,7 @@ private:
     Operation *op = value.getDefiningOp();
     if (auto load = dyn_cast_or_null<LoadOp>(op))
       return shift(load, load.getIndicesMutable()[0]);
-    if (LoadOp turned = op ? turnedLoad(value) : LoadOp()) {
+    if (LoadOp turned = findTurnedLoad(value)) {
       RankedTensorType loaded = turned.getType();
       turned.getResult().setType(
           loaded.clone({loaded.getDimSize(0), consumerRows}));
