@@ -208,7 +208,9 @@ def flash_attention_3(torch, shape):
     # What has no default, where it is not left out; 0 splits are as many as it chooses.
     how = {"softmax_scale": 1 / math.sqrt(shape.d), "is_causal": shape.causal, "window_size_left": -1, "num_splits": 0}
     how |= {"window_size_right": -1, "softcap": 0.0, "is_rotary_interleaved": False, "sm_margin": 0}
-    how |= {"cp_world_size": 1, "cp_rank": 0}
+    # The build has no kernels but those that read lengths.
+    lengths = torch.full((shape.b,), shape.sk, dtype=torch.int32, device="cuda")
+    how |= {"cp_world_size": 1, "cp_rank": 0, "seqused_k": lengths}
     how = {a.name: how.get(a.name) for a in forward.default._schema.arguments[3:]}
 
     def launch(q, k, v):

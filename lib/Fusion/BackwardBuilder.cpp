@@ -239,12 +239,17 @@ void BackwardBuilder::buildQueryGradients() {
 }
 
 void BackwardBuilder::buildKeyGradients() {
+  Sequence rows = keyRows;
+  if (part == BackwardPart::Whole) // no others are in sums over keys
+    rows.count = length;
   auto ofKeys = [&](Value memory) {
-    return load(rowsOf(memory, kvHead, keyRows), shape.rows, tileStart);
+    return load(rowsOf(memory, kvHead, rows), shape.rows, tileStart);
   };
   Tiles owned;
   owned.k = ofKeys(kMemory);
   owned.v = ofKeys(vMemory);
+  if (part == BackwardPart::Whole)
+    owned.turnedK = loadTurned(rowsOf(kMemory, kvHead, rows), shape.rows);
   Values initial;
   if (dk)
     initial.push_back(zeros(shape.rows, kMemory));
@@ -260,12 +265,16 @@ void BackwardBuilder::buildKeyGradients() {
 KernelOp BackwardBuilder::build(StringRef name, StringRef entry) {
   rule =
       ownsKeys() ? analyzeMaskOfKeys(op.getMask()) : analyzeMask(op.getMask());
-  kernel = createBackwardKernel(b, source, part, captured, shape, name, entry);
+  kernel = createBackwardKernel(b, source, part, ownsHeads, captured, shape,
+                                name, entry);
   openArguments();
   if (part == BackwardPart::Rows || part == BackwardPart::Queries ||
       part == BackwardPart::Keys)
     findProgram();
   switch (part) {
+  case BackwardPart::Whole:
+    buildHeadOfKeys();
+    break;
   case BackwardPart::Rows:
     buildStatistics();
     break;

@@ -17,16 +17,19 @@ namespace fa {
 
 /// Builds one kernel of a chain: what programs own, and the row statistics
 /// (BackwardBuilder.cpp), the way along queries or keys
-/// (BackwardLoops.cpp), the gradient of a captured tensor
+/// (BackwardLoops.cpp), a KV head with all of its queries
+/// (BackwardHeadOfKeys.cpp), the gradient of a captured tensor
 /// (BackwardCapture.cpp), that of a table (BackwardTable.cpp), and that of
 /// numbers of heads or of all (BackwardHeads.cpp).
 class BackwardBuilder : KernelBody {
 public:
+  /// `ownsHeads`: whether programs of the chain's first kernel do.
   BackwardBuilder(mlir::OpBuilder &builder, const BackwardFunction &source,
-                  const PlannedBackward &plan, const CapturedGradient *captured)
+                  const PlannedBackward &plan, bool ownsHeads,
+                  const CapturedGradient *captured)
       : KernelBody(builder, tile::AttentionBackwardOp(source.op).getLoc()),
-        source(source), op(source.op), part(plan.part), captured(captured),
-        shape(plan.shape) {
+        source(source), op(source.op), part(plan.part), ownsHeads(ownsHeads),
+        captured(captured), shape(plan.shape) {
     if (plan.ofKeys)
       dk = source.dk;
     if (plan.ofValues)
@@ -42,6 +45,7 @@ private:
   /// log-sum-exp in base 2 and delta of the queries.
   struct Tiles {
     Value q, dout, k, v, lse, delta;
+    Value turnedK; ///< Kᵀ, of whole heads
   };
   /// Where a step is: its first query and key, and whether some score of its
   /// tile may be masked.
@@ -123,6 +127,20 @@ private:
   Value accumulate(Value left, Value right, Value sum);
   tile::DotPrecision precisionOf(Value operand);
 
+  //===--- A KV head with all of its queries (BackwardHeadOfKeys.cpp) ---===//
+  void buildHeadOfKeys();
+  /// Builds `body` for each tile of queries of the group, which `head` and
+  /// `tileStart` are those of.
+  void forQueriesOfGroup(llvm::function_ref<void()> body);
+  /// What dQ of this head is summed in, [s, d].
+  Value querySums();
+  /// Rows of `memory`, [s, d], as columns.
+  Value turned(Value memory);
+  /// `count` of them, from where the program's tile begins.
+  Value loadTurned(Value memory, int64_t count);
+  /// Adds dS K to dQ of the queries from `first` on.
+  void addToQueries(Value ds, Value turnedK, Value first);
+
   //===--- A captured tensor (BackwardCapture.cpp) ---===//
   /// Where a program of a captured tensor's gradient is and what it walks.
   struct CaptureWalk {
@@ -181,7 +199,7 @@ private:
   bool looksAtX() { return !op.getScore().empty() || !op.getEffects().empty(); }
   /// Whether rows of scores are keys.
   bool ownsKeys() const {
-    return part == BackwardPart::Keys ||
+    return part == BackwardPart::Keys || part == BackwardPart::Whole ||
            (part == BackwardPart::Capture && !captured->readsAt(2));
   }
   mlir::RankedTensorType scoreType(mlir::Type element) {
@@ -191,6 +209,7 @@ private:
   const BackwardFunction &source;
   tile::AttentionBackwardOp op;
   BackwardPart part;
+  bool ownsHeads;
   const CapturedGradient *captured;   ///< whose kernel this is, if it is one's
   std::optional<ArgumentView> dk, dv; ///< what is computed of a program's keys
   KernelShape shape;

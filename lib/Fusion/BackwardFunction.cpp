@@ -9,6 +9,8 @@
 #include "AttentionFunction.h"
 #include "ElementReads.h"
 
+#include "fa/Fusion/QueryRange.h"
+
 using namespace mlir;
 using namespace fa;
 
@@ -178,6 +180,17 @@ static std::string checkPacked(BackwardFunction &match) {
            "are expected";
   return matchOffsets({&op.getScore(), &op.getMask(), &op.getDerivative()},
                       {&match.q, &match.k}, match.captures);
+}
+
+/// Keys that no query of a KV head sees are not read, but those of one of its
+/// heads are.
+bool BackwardFunction::takesWholeHeads() const {
+  tile::AttentionBackwardOp attention = op;
+  Region &mask = attention.getMask();
+  return dq && dk && dv && !isPacked() && !keyLists && !queryLists &&
+         !numRowSums() &&
+         analyzeMask(mask).lengths().size() ==
+             analyzeMaskOfKeys(mask).lengths().size();
 }
 
 BackwardFunction fa::matchBackward(func::FuncOp function, std::string &reason) {

@@ -62,6 +62,10 @@ struct BackwardFunction {
   /// Whether queries or keys are those of packed sequences.
   bool isPacked() const { return q.offsets || k.offsets; }
 
+  /// Whether a program may own a KV head with all of its queries: all three
+  /// gradients are wanted, and nothing that is made beside dQ alone.
+  bool takesWholeHeads() const;
+
   /// How many gradients of captured tensors are sums over queries and keys:
   /// their terms are summed over the keys beside dQ.
   unsigned numRowSums() const {
@@ -72,7 +76,8 @@ struct BackwardFunction {
 
   /// The number of the first argument in workspace, behind those of the
   /// function and its results: `delta`, the log-sum-exp that kernels take, and
-  /// the row sums, f32 [1, b, hq, sq] each, of packed queries [1, 1, hq, rows]:
+  /// the row sums or, of whole heads, what dQ is summed in (f32 [1, b, hq, sq,
+  /// d]), f32 [1, b, hq, sq] each, of packed queries [1, 1, hq, rows]:
   /// those of sequence n begin at 4 (floor(offsets[n] / 4) + n).
   unsigned firstOfWorkspace() const {
     mlir::func::FuncOp f = function;

@@ -21,6 +21,7 @@ findGradients(const BackwardFunction &match, const PlannedBackward &plan) {
     return SmallVector<const CapturedGradient *>(isWanted ? 1 : 0, nullptr);
   };
   switch (part) {
+  case BackwardPart::Whole:
   case BackwardPart::Rows:
     return onlyIf(true);
   case BackwardPart::Queries:
@@ -49,14 +50,15 @@ namespace {
 /// kernel whose warps are specialized is an alternative to the one behind it.
 class ChainBuilder {
 public:
-  ChainBuilder(OpBuilder &b, const BackwardFunction &match, StringRef entry)
-      : b(b), match(match), entry(entry) {}
+  ChainBuilder(OpBuilder &b, const BackwardFunction &match, bool ownsHeads,
+               StringRef entry)
+      : b(b), match(match), ownsHeads(ownsHeads), entry(entry) {}
 
   void add(const PlannedBackward &plan, const CapturedGradient *captured,
            StringRef name) {
     OpBuilder::InsertionGuard guard(b);
     tile::KernelOp kernel =
-        BackwardBuilder(b, match, plan, captured).build(name, entry);
+        BackwardBuilder(b, match, plan, ownsHeads, captured).build(name, entry);
     if (first)
       kernel->setAttr(tile::KernelOp::followsAttrName, symbolOf(first));
     else
@@ -74,6 +76,7 @@ private:
 
   OpBuilder &b;
   const BackwardFunction &match;
+  bool ownsHeads;
   StringRef entry;
   tile::KernelOp first, alternative;
 };
@@ -96,7 +99,9 @@ LogicalResult fa::buildBackwardKernels(
   function.setSymName(name + "_s2");
   OpBuilder b(function);
   for (const PlannedChain &chain : *chains) {
-    ChainBuilder kernels(b, match, name);
+    if (chain.ownsHeads && !match.takesWholeHeads())
+      continue;
+    ChainBuilder kernels(b, match, chain.ownsHeads, name);
     for (const PlannedBackward &plan : chain.kernels)
       for (const CapturedGradient *captured : findGradients(match, plan))
         kernels.add(plan, captured,

@@ -79,7 +79,10 @@ Value BackwardBuilder::isInside(int64_t dim, Value first, Value size) {
 /// what changes scores makes something of its zeros.
 Value BackwardBuilder::buildMask(const Place &place) {
   bool isAnyQuery = ownsKeys() && op.getMask().empty() && op.getScore().empty();
-  if (!place.partial || isAnyQuery)
+  bool isAll = !place.partial || isAnyQuery;
+  // Of keys that are none, dQ would have their P times zeros, too.
+  bool isSumOverOwn = part == BackwardPart::Whole;
+  if (isAll && !isSumOverOwn)
     return {};
   int64_t queryDim = ownsKeys() ? 1 : 0, keyDim = 1 - queryDim;
   Value mask;
@@ -90,11 +93,11 @@ Value BackwardBuilder::buildMask(const Place &place) {
   // tensor are sums over rows.
   bool isSum = part == BackwardPart::Capture || part == BackwardPart::Table;
   bool isWhole = walk.has_value(); // queries and keys are whole blocks
-  if (!isWhole && (isSum || ownsKeys()))
+  if (!isAll && !isWhole && (isSum || ownsKeys()))
     require(isInside(queryDim, place.query, queryRows.count));
-  if (!isWhole && (isSum || !ownsKeys()))
+  if (!isWhole && (isSum || !ownsKeys() || isSumOverOwn))
     require(isInside(keyDim, place.key, length));
-  if (!op.getMask().empty())
+  if (!isAll && !op.getMask().empty())
     require(inlineRegion(b, op.getMask(), shape.rows, shape.columns,
                          regionArguments(place), /*wanted=*/{}, isWhole));
   return mask;
@@ -378,6 +381,8 @@ SmallVector<Value> BackwardBuilder::buildQueryLoop(const KeyLoop &queries,
     Value dx = timesSlope(buildDs(p, dp, tiles, place), op.getDerivative(), x,
                           place, mask);
     sums.front() = accumulate(dx, tiles.q, sums.front());
+    if (part == BackwardPart::Whole)
+      addToQueries(dx, tiles.turnedK, place.query);
   } else {
     sums.back() = accumulate(dropped, tiles.dout, sums.back());
   }

@@ -18,9 +18,10 @@ namespace {
 class BackwardSignature {
 public:
   BackwardSignature(const BackwardFunction &source, BackwardPart part,
-                    const CapturedGradient *captured, const KernelShape &shape)
-      : source(source), part(part), captured(captured), shape(shape),
-        function(source.function), names(function.getContext()) {
+                    bool ownsHeads, const CapturedGradient *captured,
+                    const KernelShape &shape)
+      : source(source), part(part), ownsHeads(ownsHeads), captured(captured),
+        shape(shape), function(source.function), names(function.getContext()) {
     rows = {{source.q.number, &source.q},
             {source.k.number, &source.k},
             {source.v.number, &source.v},
@@ -40,7 +41,9 @@ public:
       attributes.push_back(attributesOf(b, n, type));
     // A map has as many symbols as there are names: all are named first.
     getGrid();
-    workspaceSizes();
+    for (Type type : types)
+      if (auto memory = dyn_cast<MemRefType>(type))
+        workspaceSizes(memory);
     auto kernel = KernelOp::create(
         b, b.getStringAttr(name), TypeAttr::get(b.getFunctionType(types, {})),
         AffineMapAttr::get(getGrid()), b.getDenseI64ArrayAttr(names.names),
@@ -49,13 +52,17 @@ public:
         b.getArrayAttr(attributes), /*res_attrs=*/ArrayAttr());
     kernel->setAttr(KernelOp::tileAttrName,
                     b.getDenseI64ArrayAttr({shape.rows, shape.columns}));
-    if (part == BackwardPart::Rows)
+    if (part == BackwardPart::Rows || part == BackwardPart::Whole)
       kernel->setAttr(KernelOp::splitsAttrName, b.getI64IntegerAttr(1));
+    if (shape.leastBusy)
+      kernel->setAttr(KernelOp::leastBusyAttrName,
+                      b.getI64IntegerAttr(shape.leastBusy));
     if (source.isPacked())
       kernel->setAttr(KernelOp::packedRowsAttrName, b.getUnitAttr());
     for (unsigned n = source.firstOfWorkspace(); n < types.size(); ++n)
-      kernel.setArgAttr(n, KernelOp::workspaceAttrName,
-                        AffineMapAttr::get(workspaceSizes()));
+      kernel.setArgAttr(
+          n, KernelOp::workspaceAttrName,
+          AffineMapAttr::get(workspaceSizes(cast<MemRefType>(types[n]))));
     Block *block = &kernel.getBody().emplaceBlock();
     for (Type type : types)
       block->addArgument(type, kernel.getLoc());
@@ -86,9 +93,15 @@ private:
       type = memoryOf(tensor.getElementType(), tensor.getShape(), strides);
     }
     int64_t any = ShapedType::kDynamic;
+    Type f32 = Float32Type::get(function.getContext());
     types.append(2 + source.numRowSums(),
-                 memoryOf(Float32Type::get(function.getContext()),
-                          {any, any, any, any}, {any, any, any, 1}));
+                 memoryOf(f32, {any, any, any, any}, {any, any, any, 1}));
+    if (ownsHeads) {
+      auto q = cast<RankedTensorType>(
+          AttentionBackwardOp(source.op).getQ().getType());
+      types.push_back(memoryOf(f32, {any, any, any, any, q.getDimSize(3)},
+                               {any, any, any, any, 1}));
+    }
     return types;
   }
 
@@ -99,10 +112,12 @@ private:
     bool isOut = isWorkspace ? part == (isStatistic ? BackwardPart::Rows
                                                     : BackwardPart::Queries)
                              : n >= function.getNumArguments();
+    Access access = isOut ? Access::Out : Access::In;
+    if (isWorkspace && part == BackwardPart::Whole)
+      access = Access::InOut;
     if (isa<MemRefType>(type))
-      list.append(
-          KernelOp::accessAttrName,
-          AccessAttr::get(b.getContext(), isOut ? Access::Out : Access::In));
+      list.append(KernelOp::accessAttrName,
+                  AccessAttr::get(b.getContext(), access));
     bool isRow = llvm::any_of(rows, [&](auto &row) { return row.first == n; });
     if (isWorkspace && isa<MemRefType>(type))
       list.append(KernelOp::alignmentAttrName,
@@ -116,6 +131,9 @@ private:
   /// Tiles of queries and heads or, where gradients of keys are computed, tiles
   /// of keys and KV heads; batches.
   AffineMap getGrid() {
+    if (part == BackwardPart::Whole)
+      return names.map(
+          {names.constant(1), sizeOf(source.k, 1), sizeOf(source.q, 0)});
     if (part == BackwardPart::Capture)
       return getCaptureGrid();
     if (part == BackwardPart::Table)
@@ -173,10 +191,14 @@ private:
 
   /// Rows begin at multiples of 16 bytes, as the tensor memory accelerator
   /// asks, and so does each of packed sequences.
-  AffineMap workspaceSizes() {
+  AffineMap workspaceSizes(MemRefType type) {
     SmallVector<AffineExpr> sizes;
     for (unsigned dim = 0; dim < 3; ++dim)
       sizes.push_back(names.size(source.q, source.q.number, dim));
+    if (type.getRank() == 5) { // of whole rows
+      sizes.push_back(names.constant(type.getDimSize(4)));
+      return names.map(sizes);
+    }
     if (source.q.offsets) {
       sizes[2] =
           (sizes[2].floorDiv(kNumbersTogether) + sizes[0]) * kNumbersTogether;
@@ -258,6 +280,7 @@ private:
 
   const BackwardFunction &source;
   BackwardPart part;
+  bool ownsHeads;
   const CapturedGradient *captured;
   const KernelShape &shape;
   func::FuncOp function;
@@ -270,10 +293,10 @@ private:
 
 KernelOp fa::createBackwardKernel(ImplicitLocOpBuilder &b,
                                   const BackwardFunction &source,
-                                  BackwardPart part,
+                                  BackwardPart part, bool ownsHeads,
                                   const CapturedGradient *captured,
                                   const KernelShape &shape, StringRef name,
                                   StringRef entry) {
-  return BackwardSignature(source, part, captured, shape)
+  return BackwardSignature(source, part, ownsHeads, captured, shape)
       .create(b, name, entry);
 }

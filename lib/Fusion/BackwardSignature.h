@@ -14,13 +14,13 @@
 namespace fa {
 
 /// Creates kernel `name` of a chain without a body: all kernels of a chain have
-/// the same arguments. `captured` is the gradient that a kernel of `Capture` or
-/// `Heads` is for. Leaves `b` at the start of its entry block.
-tile::KernelOp
-createBackwardKernel(mlir::ImplicitLocOpBuilder &b,
-                     const BackwardFunction &source, BackwardPart part,
-                     const CapturedGradient *captured, const KernelShape &shape,
-                     mlir::StringRef name, mlir::StringRef entry);
+/// the same arguments, one more where its programs own heads. `captured` is the
+/// gradient that a kernel of `Capture` or `Heads` is for. Leaves `b` at the
+/// start of its entry block.
+tile::KernelOp createBackwardKernel(
+    mlir::ImplicitLocOpBuilder &b, const BackwardFunction &source,
+    BackwardPart part, bool ownsHeads, const CapturedGradient *captured,
+    const KernelShape &shape, mlir::StringRef name, mlir::StringRef entry);
 
 } // namespace fa
 

@@ -200,7 +200,8 @@ Failure GpuModule::launch(const LaunchChoice &choice,
       return count.takeFailure();
     if (*count <= 0)
       continue;
-    Result<int64_t> blocks = countBlocks(kernel, *count, countPlaces(kernel));
+    Result<int64_t> blocks =
+        countBlocks(kernel, *count, grid.extents[0], countPlaces(kernel));
     if (!blocks)
       return blocks.takeFailure();
     grid.blocks = *blocks;

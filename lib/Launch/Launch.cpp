@@ -88,7 +88,7 @@ Result<int64_t> fa::evaluateGrid(
 }
 
 Result<int64_t> fa::countBlocks(const KernelInfo &kernel, int64_t programs,
-                                int64_t places) {
+                                int64_t inARow, int64_t places) {
   if (programs > std::numeric_limits<int32_t>::max())
     return makeFailure("@", kernel.symbol, ": expected at most ",
                        std::numeric_limits<int32_t>::max(), " programs, found ",
@@ -97,7 +97,8 @@ Result<int64_t> fa::countBlocks(const KernelInfo &kernel, int64_t programs,
     return programs / kernel.programs + (programs % kernel.programs != 0);
   // A cluster runs as many programs at a time, the last one of a row of them
   // perhaps fewer.
-  int64_t clusters = (programs + kernel.cluster - 1) / kernel.cluster;
+  int64_t ofRow = (inARow + kernel.cluster - 1) / kernel.cluster;
+  int64_t clusters = inARow > 0 ? programs / inARow * ofRow : 0;
   int64_t most = std::max<int64_t>(places / kernel.cluster, 1);
   return std::min(clusters, most) * kernel.cluster;
 }

@@ -148,13 +148,32 @@ static bool hasManyPrograms(const LaunchPlace &place, const KernelInfo &kernel,
          *programs / kernel.manyPrograms >= place.machine.processors;
 }
 
+/// Whether the launch's programs keep as much of the machine busy as the kernel
+/// asks for: those of a last round may leave some of it idle.
+static bool keepsBusy(const LaunchPlace &place, const KernelInfo &kernel,
+                      std::span<const LaunchArgument> arguments) {
+  if (!kernel.leastBusy)
+    return true;
+  Result<int64_t> programs = countPrograms(kernel, arguments);
+  if (!programs)
+    return false;
+  int64_t atATime = place.machine.numAtATime();
+  // Of many rounds one that is not full does not matter.
+  constexpr int64_t manyRounds = 100;
+  if (*programs / manyRounds >= atATime)
+    return true;
+  int64_t rounds = (*programs - 1) / atATime + 1;
+  return *programs * 100 >= kernel.leastBusy * rounds * atATime;
+}
+
 /// Whether the launch's programs are as the kernel asks for, whatever others
 /// take.
 static bool suits(LaunchPlace &place, const KernelInfo &kernel,
                   std::span<const LaunchArgument> arguments) {
   return fillsClusters(place.kernels, kernel, arguments) &&
          hasFewPrograms(place, kernel, arguments) &&
-         hasManyPrograms(place, kernel, arguments);
+         hasManyPrograms(place, kernel, arguments) &&
+         keepsBusy(place, kernel, arguments);
 }
 
 /// Rows of all tiles, those that are none among them; none without a tile.

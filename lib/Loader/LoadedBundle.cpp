@@ -111,7 +111,7 @@ public:
                               const Workspace &, void *stream) const override {
     if (stream)
       return makeFailure("expected no stream for the CPU, found one");
-    return chooseOnHost(kernels, arguments);
+    return chooseOnHost(kernels, arguments, *device);
   }
 
   Failure launch(const LaunchChoice &choice,

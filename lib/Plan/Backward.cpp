@@ -31,6 +31,10 @@ static constexpr int64_t kPackedWide = 112, kPackedWalked = 32;
 /// (bench/results/2026-11-28-h200-flex-backward.md).
 static constexpr int64_t kCostlyWalked = 32;
 
+/// Percent of a host's threads that programs of whole heads, with five dots,
+/// have to keep busy to be as fast as tiles with seven, which always do.
+static constexpr int64_t kLeastBusy = 72;
+
 namespace {
 
 class BackwardPlanner {
@@ -48,7 +52,10 @@ public:
           Twine(rules.tileBytes) + " bytes of shared memory, found " +
           Twine(fit.dim()) + " and " + Twine(fit.dimV()) + ", which take " +
           Twine(least));
-    std::vector<PlannedChain> chains = {{"", chainOf(general)}};
+    std::vector<PlannedChain> chains;
+    if (rules.ownsHeads)
+      chains.push_back({"_whole", wholeChain(general), /*ownsHeads=*/true});
+    chains.push_back({"", chainOf(general)});
     if (rules.variants) {
       KernelShape strided = general;
       strided.unitStride = false;
@@ -96,20 +103,38 @@ private:
   }
 
   std::vector<PlannedBackward> chainOf(const KernelShape &shape) const {
-    // Nothing of it is in shared memory: it has as many rows as fill its warps.
-    KernelShape statistics = shape;
-    statistics.rows = start().rows;
     std::vector<PlannedBackward> chain = {
-        {BackwardPart::Rows, "_delta", statistics}};
+        {BackwardPart::Rows, "_delta", withAllRows(shape)}};
     addTo(chain, BackwardPart::Queries, "_dq_roles", "_dq", shape);
     if (isApart())
       addApart(chain, shape);
     else
       addTo(chain, BackwardPart::Keys, "_dkv_roles", "_dkv", shape);
+    addOthers(chain, shape);
+    return chain;
+  }
+
+  std::vector<PlannedBackward> wholeChain(KernelShape shape) const {
+    std::vector<PlannedBackward> chain;
+    addOthers(chain, shape);
+    shape.leastBusy = kLeastBusy;
+    chain.insert(chain.begin(), {BackwardPart::Whole, "_dqkv", shape});
+    return chain;
+  }
+
+  /// Gradients of what scores read.
+  void addOthers(std::vector<PlannedBackward> &chain,
+                 const KernelShape &shape) const {
     chain.push_back({BackwardPart::Capture, "_dcapture", shape});
     chain.push_back({BackwardPart::Table, "_dtable", shape});
-    chain.push_back({BackwardPart::Heads, "_dheads", statistics});
-    return chain;
+    // Nothing of it is in shared memory.
+    chain.push_back({BackwardPart::Heads, "_dheads", withAllRows(shape)});
+  }
+
+  /// With as many rows as fill a kernel's warps.
+  KernelShape withAllRows(KernelShape shape) const {
+    shape.rows = start().rows;
+    return shape;
   }
 
   /// ownColumns: those of what a program owns together, if not all.

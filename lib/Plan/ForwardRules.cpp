@@ -194,6 +194,7 @@ static void fillHost(ForwardRules &rules, const VectorUnit &vectors,
     rules.packedRowsBf16 = 64; // the rows of a block of tiles
   }
   rules.wideMerge = true;
+  rules.ownsHeads = true;
   if (asked.qTile)
     rules.tile.rows = rules.rows16bit = rules.bf16.rows = asked.qTile;
   if (asked.kvTile) {

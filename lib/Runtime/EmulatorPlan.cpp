@@ -87,8 +87,8 @@ EmulatorPlan::run(const KernelInfo &kernel,
     return count.takeError();
   if (*count <= 0)
     return EmulatorCounters();
-  Expected<int64_t> blocks =
-      toExpected(countBlocks(kernel, *count, numProcessors * kernel.cluster));
+  Expected<int64_t> blocks = toExpected(
+      countBlocks(kernel, *count, extents[0], numProcessors * kernel.cluster));
   if (!blocks)
     return blocks.takeError();
   if (kernel.dynamic)

@@ -97,7 +97,8 @@ HostPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device) {
 
 Expected<LaunchChoice>
 HostPlan::choose(ArrayRef<LaunchArgument> arguments) const {
-  return toExpected(chooseOnHost(impl->artifact.kernels, arguments));
+  return toExpected(
+      chooseOnHost(impl->artifact.kernels, arguments, *impl->device));
 }
 
 Error HostPlan::launch(ArrayRef<LaunchArgument> arguments) const {

@@ -25,7 +25,7 @@ StoredKernel::StoredKernel(KernelInfo given, std::string text,
   info.splitKeys.steps.clear();
   info.splits = info.keysOfSplit = 0;
   info.dynamic = false;
-  info.manyPrograms = 0;
+  info.manyPrograms = info.leastBusy = 0;
   this->options.kernels.clear();
 }
 

@@ -82,7 +82,7 @@ static Expected<LaunchMachine> machineOf(const PlanStore::Options &options) {
   if (options.card)
     return launchMachineOf(*options.card);
   if (!options.compile.emulate)
-    return kHost;
+    return LaunchMachine::host(options.host->numThreads());
   auto info = findGpuMachine(options.compile.arch);
   if (!info)
     return info.takeError();

@@ -67,6 +67,22 @@
 // HOPPER: tile.kernel @f_strided_delta(
 // HOPPER-NOT: f_strided_dq_roles
 
+// On a host a first chain's programs own a KV head with all of its queries:
+// statistics and zeros, then keys, for each of them the queries of all heads,
+// whose dQᵀ has Kᵀ dSᵀ added in workspace, then dQ.
+// ONE-LABEL: tile.kernel @f_whole_dqkv(
+// ONE-SAME: memref<?x?x?x?x64xf32, strided<[?, ?, ?, ?, 1]>> {tile.access = #tile.access<inout>
+// ONE-SAME: tile.least_busy = 72
+// ONE-SAME: tile.splits = 1
+// ONE-COUNT-3: tile.store
+// ONE: %[[TURNED:.*]] = memref.transpose
+// ONE: %[[KT:.*]] = tile.load %[[TURNED]]{{.*}} -> tensor<64x72xf16>
+// ONE: scf.for {{.*}} iter_args(
+// ONE: %[[SUMS:.*]] = memref.transpose {{.*}} to memref<64x?xf32, strided<[1, ?], offset: ?>>
+// ONE: %[[BEFORE:.*]] = tile.load %[[SUMS]]
+// ONE: %[[AFTER:.*]] = tile.dot %[[KT]], %{{.*}} acc %[[BEFORE]] : tensor<64x72xf16>, tensor<72x64xf16> -> tensor<64x64xf32>
+// ONE: tile.store %[[AFTER]], %[[SUMS]]
+// ONE: tile.return
 // ONE: tile.kernel @f_delta(
 // ONE-NOT: strided_
 func.func @f(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32) -> (!t, !t, !t) {

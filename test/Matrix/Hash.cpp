@@ -80,7 +80,10 @@ Error CodeHasher::plan(const AttentionProblem &p, int64_t splits,
 
 Expected<std::vector<std::string>> CodeHasher::findKernels(const Case &c,
                                                            Program &program) {
-  std::vector<std::pair<LaunchMachine, int64_t>> machines = {{kHost, 1}};
+  // With few threads, and with so many that no launch keeps all busy.
+  constexpr int64_t manyThreads = 1 << 20;
+  std::vector<std::pair<LaunchMachine, int64_t>> machines = {
+      {kHost, 1}, {LaunchMachine::host(manyThreads), 1}};
   if (isNvidiaArch(arch) || isAmdArch(arch)) {
     auto info = findGpuMachine(arch);
     if (!info)

@@ -186,11 +186,21 @@ static void dropScale(tile::KernelOp kernel) {
 
 /// The first head of each group adds nothing to the keys' gradients.
 static void dropHead(tile::KernelOp kernel) {
-  if (!kernel.getSymName().contains("_dkv"))
+  if (!kernel.getSymName().ends_with("kv"))
     return;
   kernel.walk<WalkOrder::PreOrder>([](scf::ForOp heads) {
+    if (heads.getInitArgs().empty())
+      return WalkResult::advance();
     heads.setLowerBound(heads.getStep());
     return WalkResult::interrupt();
+  });
+}
+
+/// What is added to sums in memory replaces them.
+static void forgetSums(tile::KernelOp kernel) {
+  kernel.walk([](tile::DotOp dot) {
+    if (dot.getAcc() && dot.getAcc().getDefiningOp<tile::LoadOp>())
+      dot.getAccMutable().clear();
   });
 }
 
@@ -228,6 +238,7 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
       {"drop-dlse", dropDlse},
       {"drop-scale", dropScale},
       {"drop-head", dropHead},
+      {"forget-sums", forgetSums},
       {"unmask-ds", unmaskDs},
       {"drop-ends", dropEnds},
       {"next-sequence", nextSequence},
@@ -246,8 +257,9 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
     }
   return llvm::createStringError(
       "--mutate: expected drop-rescale, mask-off-by-one, skip-last-tile, "
-      "swap-precision, drop-dlse, drop-scale, drop-head, unmask-ds, drop-ends, "
-      "next-sequence, first-sequence, past-lengths, keep-all, next-scale, "
-      "no-scales, halve-codes, next-bit or wrong-alignment, found '" +
+      "swap-precision, drop-dlse, drop-scale, drop-head, forget-sums, "
+      "unmask-ds, drop-ends, next-sequence, first-sequence, past-lengths, "
+      "keep-all, next-scale, no-scales, halve-codes, next-bit or "
+      "wrong-alignment, found '" +
       fault + "'");
 }

@@ -208,7 +208,7 @@ LaunchMachine Runner::machine() const {
     return launchMachineOf(*target.card);
   return target.isEmulator
              ? LaunchMachine(EmulatorPlan::numProcessors, target.costs)
-             : kHost;
+             : LaunchMachine::host(device->numThreads());
 }
 
 Expected<Runner::Launch> Runner::load(Artifact artifact, uint64_t seed) {

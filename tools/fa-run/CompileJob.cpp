@@ -96,7 +96,10 @@ Expected<CachedArtifact> fa::run::compileFor(RunTarget &place, Job &job,
   if (artifact || !options.target.empty() || place.target == "cpu")
     return artifact;
   note("runs on the CPU: " + toString(artifact.takeError()));
-  place = RunTarget{"cpu", {}, options.compile.hostCpu};
+  auto cpu = findRunTarget("cpu", options.compile.hostCpu, options.threads);
+  if (!cpu)
+    return cpu.takeError();
+  place = *cpu;
   return compileOn();
 }
 

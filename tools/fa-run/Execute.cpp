@@ -42,9 +42,10 @@ static Expected<RunTarget> findCard(TargetName name) {
                    diesOf(**device)};
 }
 
-Expected<RunTarget> fa::run::findRunTarget(StringRef target,
-                                           StringRef hostCpu) {
+Expected<RunTarget> fa::run::findRunTarget(StringRef target, StringRef hostCpu,
+                                           unsigned threads) {
   RunTarget cpu{"cpu", {}, hostCpu.str()};
+  cpu.machine = LaunchMachine::host(HostDevice(threads).numThreads());
   if (target.empty()) {
     for (DriverKind kind : kDrivers) {
       auto card = findCard({kind, 0});

@@ -46,9 +46,10 @@ struct RunTarget {
 
 /// The place that `target` names (cpu, cuda, cuda:N, hip, hip:N,
 /// emulator:ARCH); "" is the best present. `hostCpu` is the CPU that host code
-/// is for, host if it is this one.
+/// is for, host if it is this one, and `threads` are the host's, 0: one a core.
 llvm::Expected<RunTarget> findRunTarget(llvm::StringRef target,
-                                        llvm::StringRef hostCpu);
+                                        llvm::StringRef hostCpu,
+                                        unsigned threads);
 
 /// One line for each target, of cards for each card: what is there, or why it
 /// is not.

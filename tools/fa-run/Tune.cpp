@@ -291,7 +291,8 @@ static int tuneOn(const RunTarget &place, Job &job, const Options &options) {
 }
 
 int fa::run::tune(Job &job, const Options &options) {
-  auto place = findRunTarget(options.target, options.compile.hostCpu);
+  auto place =
+      findRunTarget(options.target, options.compile.hostCpu, options.threads);
   if (!place)
     return fail(place.takeError(), DeviceFailed);
   if (Error error = checkOptions(job, options, *place))

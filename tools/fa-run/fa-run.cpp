@@ -225,7 +225,8 @@ static int runJob(Job &job, const Options &options) {
       return fail(std::move(error), BadInput);
     hasArguments = true;
   }
-  auto place = findRunTarget(options.target, options.compile.hostCpu);
+  auto place =
+      findRunTarget(options.target, options.compile.hostCpu, options.threads);
   if (!place)
     return fail(place.takeError(), DeviceFailed);
   auto compiled = compileFor(*place, job, options);

@@ -43,14 +43,25 @@ using ResidentBlocks = std::span<const std::atomic<int64_t>>;
 /// Stands for the host where a card's number of processors is asked for.
 inline constexpr int64_t kHost = 0;
 
-/// What the choice of kernels counts with: a card's processors, or kHost, and
-/// what launches cost there.
+/// What the choice of kernels counts with: a card's processors and what
+/// launches cost there, or the host's threads.
 struct LaunchMachine {
   LaunchMachine(int64_t processors, const LaunchCosts &costs = LaunchCosts())
       : processors(processors), costs(costs) {}
+  static LaunchMachine host(int64_t threads) {
+    LaunchMachine machine = kHost;
+    machine.threads = threads;
+    return machine;
+  }
 
-  int64_t processors;
+  int64_t processors; ///< kHost: there are `threads`
   LaunchCosts costs;
+  int64_t threads = 1;
+
+  /// How many programs run at a time, if each has a thread or a processor.
+  int64_t numAtATime() const {
+    return processors == kHost ? threads : processors;
+  }
 };
 
 /// The first of a plan's kernels that takes the arguments, and those that

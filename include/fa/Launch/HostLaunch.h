@@ -16,16 +16,19 @@ namespace fa {
 using HostFunction = void (*)(int64_t, int64_t, int64_t, const int64_t *,
                               void *);
 
-/// What a launch runs on the host, which makes the workspace itself.
+/// What a launch runs on `device`, which makes the workspace itself.
 inline Result<LaunchChoice>
 chooseOnHost(std::span<const KernelInfo> kernels,
-             std::span<const LaunchArgument> arguments) {
-  return chooseLaunch(kernels, arguments, kHost, Workspace::any());
+             std::span<const LaunchArgument> arguments,
+             const HostDevice &device) {
+  return chooseLaunch(kernels, arguments,
+                      LaunchMachine::host(device.numThreads()),
+                      Workspace::any());
 }
 
 /// Runs the kernels of `choice`, whose code is `functions`, one after the
 /// other, every program of their grids, and returns when all have returned.
-/// `chooseOnHost` made the choice for these arguments.
+/// `chooseOnHost` made the choice for these arguments and this device.
 Failure launchOnHost(const LaunchChoice &choice,
                      std::span<const HostFunction> functions,
                      HostDevice &device,

@@ -33,12 +33,14 @@ Result<int64_t> evaluateGrid(
     const std::function<int64_t(int64_t argument, int64_t dim)> &sizeOf,
     int64_t (&extents)[3]);
 
-/// The blocks of a GPU that run `programs` programs: as many as hold all, each
-/// the kernel's number of them, or, where the kernel is persistent, at most one
-/// for each of `places`, the blocks of it that the card runs at a time, in
-/// whole clusters. A failure: more programs than 31 bits number.
+/// The blocks of a GPU that run `programs` programs, those of a grid whose
+/// first extent is `inARow`: as many as hold all, each the kernel's number of
+/// them, or, where the kernel is persistent, at most one for each of `places`,
+/// the blocks of it that the card runs at a time, in whole clusters, each of
+/// which runs programs of one row. A failure: more programs than 31 bits
+/// number.
 Result<int64_t> countBlocks(const KernelInfo &kernel, int64_t programs,
-                            int64_t places);
+                            int64_t inARow, int64_t places);
 
 /// The most words that a kernel is given.
 inline constexpr size_t kMaxWords = 3 + kMaxArguments * (1 + 2 * kMaxRank);

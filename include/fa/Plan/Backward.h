@@ -13,6 +13,11 @@
 // is a kernel for dV (two dots) and one for dK (three).
 // Two dots are computed twice; in turn nothing is added in memory (Dao,
 // "FlashAttention-2", arXiv 2307.08691, section 3.2, has one kernel and adds).
+// On a host, where programs are as long as one likes, there is a chain in which
+// a program owns a KV head with all of its queries: it walks both, makes the
+// statistics itself, and adds dQ in workspace that no other program has. That
+// is five dots, with the same bits, for launches whose heads keep all threads
+// busy.
 // Where the gradient of a bias is wanted, one more kernel has programs that own
 // a tile of it and walk all scores that read it, with two dots more; where a
 // table is read at places that are computed, distances for instance, they look
@@ -33,15 +38,15 @@
 
 namespace fa {
 
-/// What a kernel of the chain computes: row statistics, dQ and terms of `Heads`
-/// by rows, dK and dV, the gradient of a tensor that scores read at queries or
+/// What a kernel of the chain computes: row statistics and dQ, dK and dV of a
+/// KV head; row statistics alone, dQ and terms of `Heads` by rows, dK and dV, the gradient of a tensor that scores read at queries or
 /// keys, that of a table that they read at places which are computed, or that
 /// of what has a number for each head or for all. Of the last three there is a
 /// kernel for each gradient.
-enum class BackwardPart { Rows, Queries, Keys, Capture, Table, Heads };
+enum class BackwardPart { Whole, Rows, Queries, Keys, Capture, Table, Heads };
 
-/// One kernel of a chain. Rows of its shape are queries, of `Keys` keys, and
-/// columns the other ones; of `Heads` rows are heads and columns queries. A
+/// One kernel of a chain. Rows of its shape are queries, of `Keys` and `Whole`
+/// keys, and columns the other ones; of `Heads` rows are heads and columns queries. A
 /// program of `Table` owns as many places as there are columns.
 struct PlannedBackward {
   BackwardPart part;
@@ -57,6 +62,8 @@ struct PlannedBackward {
 struct PlannedChain {
   llvm::StringLiteral suffix; ///< of the names of its kernels
   std::vector<PlannedBackward> kernels;
+  /// Its first kernel is one of `Whole`, which is for dQ, dK and dV together.
+  bool ownsHeads = false;
 };
 
 /// The chains of the gradients of an attention, in the order in which a launch

@@ -152,6 +152,8 @@ struct ForwardRules {
   /// A program merges whole rows, split by split: for a processor that reads
   /// ahead by itself.
   bool wideMerge = false;
+  /// A program of gradients may own a KV head with all of its queries.
+  bool ownsHeads = false;
 };
 
 /// The rules of `machine` where so much is asked for.

@@ -71,6 +71,9 @@ struct KernelShape {
   bool hasCounter = false;
   /// The least programs for each processor that the kernel is meant for.
   int64_t manyPrograms = 0;
+  /// The least percent of a host's threads, or of processors, that the programs
+  /// of a launch that the kernel is meant for keep busy; 0: any.
+  int64_t leastBusy = 0;
   /// The most programs for each processor that the kernel is meant for; 0: any.
   int64_t fewPrograms = 0;
   /// The kernel is meant for launches in which it has fewer rows than others.

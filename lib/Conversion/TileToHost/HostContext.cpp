@@ -23,7 +23,10 @@ void HostContext::forRowBlocks(int64_t rows,
                                llvm::function_ref<void(Value, int64_t)> body,
                                Value end) {
   int64_t total = paddedRows(rows) / lanes();
-  int64_t vectors = std::min(shape.maxVectors, total);
+  // Blocks of nearly equal width: one of a single vector would load as much of
+  // the other operand as a wide one.
+  int64_t vectors =
+      llvm::divideCeil(total, llvm::divideCeil(total, shape.maxVectors));
   int64_t blocks = total / vectors, rest = total % vectors;
   if (blocks == 1) {
     body(constantIndex(0), vectors);

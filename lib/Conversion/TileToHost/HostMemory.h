@@ -92,6 +92,20 @@ void storeRow(HostContext &ctx, tile::StoreOp store, mlir::Value x,
               TileInterval rows);
 
 //===----------------------------------------------------------------------===//
+// Columns that lie as rows (TurnedMemory.cpp)
+//===----------------------------------------------------------------------===//
+
+/// Whether every column of a tile at row `row` of `view` is a whole column of
+/// floats that are neighbours in memory, and columns are no rows.
+bool hasWholeColumns(HostContext &ctx, mlir::Value view,
+                     mlir::RankedTensorType tile, mlir::Value row);
+/// Copies `columns` of the tile into `buffer`, of TileForm::Lanes.
+void loadWholeColumns(HostContext &ctx, tile::LoadOp load, TileBuffer buffer,
+                      TileInterval columns);
+void storeWholeColumns(HostContext &ctx, tile::StoreOp store,
+                       TileInterval columns);
+
+//===----------------------------------------------------------------------===//
 // Lines asked for early (Prefetch.cpp)
 //===----------------------------------------------------------------------===//
 

@@ -217,6 +217,9 @@ TileBuffer fa::loadTile(HostContext &ctx, tile::LoadOp load, TileForm form) {
     loadRowPairs(ctx, load, buffer, inside[0]);
   else if (wholeRows)
     copyWholeRows(ctx, load, buffer, inside[0]);
+  else if (form == TileForm::Lanes &&
+           hasWholeColumns(ctx, load.getSource(), type, load.getIndices()[0]))
+    loadWholeColumns(ctx, load, buffer, inside[1]);
   else
     copyElements(ctx, load, buffer, inside);
   return buffer;

@@ -36,6 +36,11 @@ static void lowerStore(HostContext &ctx, tile::StoreOp store) {
       storeTransposed(ctx, store, inside[0]);
     return;
   }
+  if (!ctx.alongRows &&
+      hasWholeColumns(ctx, store.getDest(), type, store.getIndices().front())) {
+    storeWholeColumns(ctx, store, inside[1]);
+    return;
+  }
   forElements(ctx, inside, [&](ArrayRef<TileCoord> coords) {
     Value x = evaluateStored(ctx, store.getValue(), coords);
     SmallVector<Value> indices;

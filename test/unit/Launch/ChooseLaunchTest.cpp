@@ -89,6 +89,35 @@ TEST(ChooseLaunch, ALaunchTakesTheChain) {
   EXPECT_EQ(*evaluateGrid(choice->kernels[0], all.get(), extents), 12);
 }
 
+/// A chain of long programs is taken where they keep the threads busy.
+TEST(ChooseLaunch, ProgramsKeepThreadsBusy) {
+  std::vector<KernelInfo> plan = makePlan();
+  KernelInfo few = plan.back(), other = few;
+  few.symbol = "long";
+  few.leastBusy = 72;
+  other.symbol = "short";
+  plan = {few, other};
+  EXPECT_FALSE(checkPlan(plan));
+  auto chosen = [&](int64_t programs, const LaunchMachine &machine) {
+    LaunchArgument arguments[] = {keys(programs, 64)};
+    auto choice = chooseLaunch(plan, arguments, machine, Workspace::any());
+    return choice ? choice->kernels[0].symbol : "";
+  };
+  EXPECT_EQ(chosen(1, LaunchMachine::host(1)), "long");
+  EXPECT_EQ(chosen(1, LaunchMachine::host(2)), "short"); // 50 percent
+  EXPECT_EQ(chosen(3, LaunchMachine::host(4)), "long");  // 75
+  EXPECT_EQ(chosen(5, LaunchMachine::host(4)), "short"); // of two rounds 62.5
+  EXPECT_EQ(chosen(6, LaunchMachine::host(4)), "long");
+  EXPECT_EQ(chosen((int64_t(1) << 40) + 1, LaunchMachine::host(4)), "long");
+  EXPECT_EQ(chosen(132, 132), "long"); // a card's processors
+  EXPECT_EQ(chosen(133, 132), "short");
+  // Where no other fits, it is taken.
+  plan = {few};
+  EXPECT_EQ(chosen(1, LaunchMachine::host(2)), "long");
+  plan[0].leastBusy = 101;
+  EXPECT_TRUE(checkPlan(plan));
+}
+
 TEST(ChooseLaunch, TheNumberCanBeSaid) {
   std::vector<KernelInfo> plan = makePlan();
   plan[0].splits = 7;

@@ -197,8 +197,8 @@ TEST(KernelInfo, Checks) {
 /// Of a persistent kernel in clusters, programs come in whole ones.
 TEST(KernelInfo, CountsBlocks) {
   KernelInfo kernel = matrixKernel();
-  auto blocks = [&](int64_t programs, int64_t processors) {
-    return *countBlocks(kernel, programs, processors);
+  auto blocks = [&](int64_t programs, int64_t processors, int64_t rows = 1) {
+    return *countBlocks(kernel, programs * rows, programs, processors);
   };
   EXPECT_EQ(blocks(500, 132), 500);
   kernel.programs = 4;
@@ -214,6 +214,9 @@ TEST(KernelInfo, CountsBlocks) {
   EXPECT_EQ(blocks(500, 131), 130);
   EXPECT_EQ(blocks(7, 132), 8);
   EXPECT_EQ(blocks(7, 1), 2);
+  // Of each row: with 130 blocks a cluster would run two programs.
+  EXPECT_EQ(blocks(65, 132, /*rows=*/2), 132);
+  EXPECT_EQ(blocks(0, 132), 0);
 }
 
 /// A kernel that limits steps from row to row takes rows behind each other, and

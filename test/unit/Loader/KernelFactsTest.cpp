@@ -69,6 +69,7 @@ static std::vector<KernelInfo> makePlan() {
   dealt.splits = 1;
   dealt.persistent = dealt.dynamic = true;
   dealt.manyPrograms = 4;
+  dealt.leastBusy = 75;
   KernelInfo whole = kernelNamed("whole");
   whole.rules = {{SizeRule::Packed, 0, 0, 0, 1, 1}};
   whole.tensorMaps = {{0, 1, 128, 64, /*joined=*/true},
