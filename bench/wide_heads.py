@@ -15,6 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 import flashtile
+from flex import time_in_turns
 
 B, H, S, ROUNDS = 2, 16, 4096, 15
 PEERS = {"cuDNN": SDPBackend.CUDNN_ATTENTION, "FlashAttention 2": SDPBackend.FLASH_ATTENTION}
@@ -34,20 +35,6 @@ PROBLEMS = [
     (256, 256, softcap, causal),
     (192, 128, None, causal),
 ]
-
-
-def time_in_turns(runs):
-    found = {name: [] for name in runs}
-    for _ in range(ROUNDS):
-        for name, run in runs.items():
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            torch.cuda.synchronize()
-            begin.record()
-            run()
-            end.record()
-            torch.cuda.synchronize()
-            found[name].append(1000 * begin.elapsed_time(end))
-    return {name: sorted(each)[ROUNDS // 2] for name, each in found.items()}
 
 
 def attend(peer, q, k, v, is_causal):

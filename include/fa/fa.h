@@ -465,7 +465,8 @@ typedef struct faLaunchInfo {
 } faLaunchInfo;
 
 /* Of a launch with as much workspace as it wants. The number of splits depends
- * on sizes, variant and card alone; on the CPU not on threads either. Tensors'
+ * on sizes, variant and card alone; on the CPU not on threads either, on
+ * which the kernels of gradients depend there, but not their bits. Tensors'
  * addresses are looked at: a variant may ask for alignment. */
 FA_API faStatus faPlanGetLaunchInfo(faPlan plan, const faArgument *arguments,
                                     size_t count,

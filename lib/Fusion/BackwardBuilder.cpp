@@ -273,7 +273,7 @@ KernelOp BackwardBuilder::build(StringRef name, StringRef entry) {
     findProgram();
   switch (part) {
   case BackwardPart::Whole:
-    buildHeadOfKeys();
+    buildWhole();
     break;
   case BackwardPart::Rows:
     buildStatistics();

@@ -18,7 +18,7 @@ namespace fa {
 /// Builds one kernel of a chain: what programs own, and the row statistics
 /// (BackwardBuilder.cpp), the way along queries or keys
 /// (BackwardLoops.cpp), a KV head with all of its queries
-/// (BackwardHeadOfKeys.cpp), the gradient of a captured tensor
+/// (BackwardWhole.cpp), the gradient of a captured tensor
 /// (BackwardCapture.cpp), that of a table (BackwardTable.cpp), and that of
 /// numbers of heads or of all (BackwardHeads.cpp).
 class BackwardBuilder : KernelBody {
@@ -122,13 +122,15 @@ private:
   /// Numbers of queries, for each score.
   Value spread(Value queries);
   Value filled(double value);
-  /// left · right, the first rounded to the type of the second but for
-  /// `wide_p`.
+  /// Rounds a tile of scores, `computed`, to the type of `loaded`, which it is
+  /// multiplied with; with `wide_p` widens that.
+  void makeAlike(Value &computed, Value &loaded);
+  /// left · right, of which the first is computed.
   Value accumulate(Value left, Value right, Value sum);
   tile::DotPrecision precisionOf(Value operand);
 
-  //===--- A KV head with all of its queries (BackwardHeadOfKeys.cpp) ---===//
-  void buildHeadOfKeys();
+  //===--- A KV head with all of its queries (BackwardWhole.cpp) ---===//
+  void buildWhole();
   /// Builds `body` for each tile of queries of the group, which `head` and
   /// `tileStart` are those of.
   void forQueriesOfGroup(llvm::function_ref<void()> body);

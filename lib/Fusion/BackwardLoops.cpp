@@ -148,13 +148,17 @@ Value BackwardBuilder::timesSlope(Value ds, Region &region, Value x,
   return ds;
 }
 
-Value BackwardBuilder::accumulate(Value left, Value right, Value sum) {
-  auto type = cast<RankedTensorType>(right.getType());
-  Type f32 = b.getF32Type(), element = type.getElementType();
+void BackwardBuilder::makeAlike(Value &computed, Value &loaded) {
+  auto type = cast<RankedTensorType>(loaded.getType());
+  Type element = type.getElementType();
   if (!element.isF32() && op.getWideP())
-    right = arith::ExtFOp::create(b, type.clone(f32), right);
+    loaded = arith::ExtFOp::create(b, type.clone(b.getF32Type()), loaded);
   else if (!element.isF32())
-    left = arith::TruncFOp::create(b, scoreType(element), left);
+    computed = arith::TruncFOp::create(b, scoreType(element), computed);
+}
+
+Value BackwardBuilder::accumulate(Value left, Value right, Value sum) {
+  makeAlike(left, right);
   return DotOp::create(b, sum.getType(), left, right, sum,
                        /*transpose_b=*/false, precisionOf(right));
 }

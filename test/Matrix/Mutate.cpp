@@ -231,24 +231,15 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   if (failed(pm.run(module)))
     return llvm::createStringError("the passes to kernels failed");
   std::pair<StringLiteral, void (*)(tile::KernelOp)> faults[] = {
-      {"drop-rescale", dropRescale},
-      {"mask-off-by-one", shiftMask},
-      {"skip-last-tile", skipLastTile},
-      {"swap-precision", swapPrecision},
-      {"drop-dlse", dropDlse},
-      {"drop-scale", dropScale},
-      {"drop-head", dropHead},
-      {"forget-sums", forgetSums},
-      {"unmask-ds", unmaskDs},
-      {"drop-ends", dropEnds},
-      {"next-sequence", nextSequence},
-      {"first-sequence", firstSequence},
-      {"past-lengths", pastLengths},
-      {"keep-all", keepAll},
-      {"next-scale", nextScale},
-      {"no-scales", noScales},
-      {"halve-codes", halveCodes},
-      {"next-bit", nextBit}};
+      {"drop-rescale", dropRescale},    {"mask-off-by-one", shiftMask},
+      {"skip-last-tile", skipLastTile}, {"swap-precision", swapPrecision},
+      {"drop-dlse", dropDlse},          {"drop-scale", dropScale},
+      {"drop-head", dropHead},          {"forget-sums", forgetSums},
+      {"unmask-ds", unmaskDs},          {"drop-ends", dropEnds},
+      {"next-sequence", nextSequence},  {"first-sequence", firstSequence},
+      {"past-lengths", pastLengths},    {"keep-all", keepAll},
+      {"next-scale", nextScale},        {"no-scales", noScales},
+      {"halve-codes", halveCodes},      {"next-bit", nextBit}};
   for (auto [name, plant] : faults)
     if (fault == name) {
       for (auto kernel : module.getOps<tile::KernelOp>())

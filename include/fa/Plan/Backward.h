@@ -38,16 +38,17 @@
 
 namespace fa {
 
-/// What a kernel of the chain computes: row statistics and dQ, dK and dV of a
-/// KV head; row statistics alone, dQ and terms of `Heads` by rows, dK and dV, the gradient of a tensor that scores read at queries or
-/// keys, that of a table that they read at places which are computed, or that
-/// of what has a number for each head or for all. Of the last three there is a
-/// kernel for each gradient.
+/// What a kernel of the chain computes: row statistics, dQ, dK and dV of a KV
+/// head; row statistics alone, dQ and terms of `Heads` by rows, dK and dV, the
+/// gradient of a tensor that scores read at queries or keys, that of a table
+/// that they read at places which are computed, or that of what has a number
+/// for each head or for all. Of the last three there is a kernel for each
+/// gradient.
 enum class BackwardPart { Whole, Rows, Queries, Keys, Capture, Table, Heads };
 
 /// One kernel of a chain. Rows of its shape are queries, of `Keys` and `Whole`
-/// keys, and columns the other ones; of `Heads` rows are heads and columns queries. A
-/// program of `Table` owns as many places as there are columns.
+/// keys, and columns the other ones; of `Heads` rows are heads and columns
+/// queries. A program of `Table` owns as many places as there are columns.
 struct PlannedBackward {
   BackwardPart part;
   llvm::StringLiteral suffix; ///< of its name, behind that of its chain

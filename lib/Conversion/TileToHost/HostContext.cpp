@@ -24,9 +24,12 @@ void HostContext::forRowBlocks(int64_t rows,
                                Value end) {
   int64_t total = paddedRows(rows) / lanes();
   // Blocks of nearly equal width: one of a single vector would load as much of
-  // the other operand as a wide one.
+  // the other operand as a wide one. Tiles are multiplied two vectors at a
+  // time.
+  int64_t blocksWanted = llvm::divideCeil(total, shape.maxVectors);
+  int64_t even = llvm::divideCeil(total, blocksWanted);
   int64_t vectors =
-      llvm::divideCeil(total, llvm::divideCeil(total, shape.maxVectors));
+      std::min<int64_t>(total, llvm::alignTo(even, tiles ? 2 : 1));
   int64_t blocks = total / vectors, rest = total % vectors;
   if (blocks == 1) {
     body(constantIndex(0), vectors);

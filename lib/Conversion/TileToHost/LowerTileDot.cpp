@@ -191,6 +191,8 @@ void fa::emitTileBlock(HostContext &ctx, tile::DotOp dot,
                        const TileBlock &block, TileBuffer result,
                        Value resultRow) {
   ImplicitLocOpBuilder &b = ctx.b;
+  assert(block.vectors % 2 == 0 &&
+         "a trip would write what is not the block's");
   int64_t steps = cast<RankedTensorType>(dot.getA().getType()).getDimSize(1);
   auto loop = scf::ForOp::create(b, ctx.constantIndex(0),
                                  ctx.constantIndex(block.vectors * ctx.lanes()),

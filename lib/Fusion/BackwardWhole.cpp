@@ -1,4 +1,4 @@
-//===- BackwardHeadOfKeys.cpp - a KV head with all of its queries ---------===//
+//===- BackwardWhole.cpp - a KV head with all of its queries --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -51,15 +51,11 @@ Value BackwardBuilder::loadTurned(Value memory, int64_t count) {
 }
 
 void BackwardBuilder::addToQueries(Value ds, Value turnedK, Value first) {
-  auto left = cast<RankedTensorType>(turnedK.getType());
-  Type f32 = b.getF32Type(), element = left.getElementType();
-  if (!element.isF32() && op.getWideP())
-    turnedK = arith::ExtFOp::create(b, left.clone(f32), turnedK);
-  else if (!element.isF32())
-    ds = arith::TruncFOp::create(b, scoreType(element), ds);
+  makeAlike(ds, turnedK);
   Value sums = turned(querySums());
   SmallVector<Value> at = {index(0), first};
-  auto type = tile({left.getDimSize(0), shape.columns}, f32);
+  auto type =
+      tile({typeOf(turnedK).getDimSize(0), shape.columns}, b.getF32Type());
   Value before = LoadOp::create(b, type, sums, at, /*in_bounds=*/false);
   Value after = DotOp::create(b, type, turnedK, ds, before,
                               /*transpose_b=*/false, precisionOf(turnedK));
@@ -79,7 +75,7 @@ void BackwardBuilder::forQueriesOfGroup(llvm::function_ref<void()> body) {
   body();
 }
 
-void BackwardBuilder::buildHeadOfKeys() {
+void BackwardBuilder::buildWhole() {
   kvHead = ProgramIdOp::create(b, 1);
   batch = ProgramIdOp::create(b, 2);
   length = countKeys(rule, keyRows.count);
