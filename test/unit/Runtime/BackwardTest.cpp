@@ -158,6 +158,42 @@ TEST(Backward, OnTheHost) {
   }
 }
 
+/// Programs that own heads where these keep the threads busy, whether the plan
+/// is for any launch or was compiled for this one; the bits are the same.
+TEST(Backward, ThreadsChooseKernelsAndNotBits) {
+  Problem problem;
+  std::vector<std::vector<Floats>> results;
+  for (uint32_t threads : {1, 64})
+    for (bool isForOne : {false, true}) {
+      fa::Context context(threads);
+      problem.runForward(context);
+      Floats dq(problem.q.size(), NAN), dk(problem.k.size(), NAN),
+          dv(problem.v.size(), NAN);
+      std::vector<fa::Argument> arguments = {
+          Problem::tensor(problem.q),    Problem::tensor(problem.k),
+          Problem::tensor(problem.v),    fa::scalar(kScale),
+          Problem::tensor(problem.out),  Problem::tensor(problem.lse),
+          Problem::tensor(problem.dout), Problem::tensor(dq),
+          Problem::tensor(dk),           Problem::tensor(dv)};
+      faAttentionDesc desc = Problem::desc();
+      std::vector<faArgument> launch;
+      for (const fa::Argument &argument : arguments)
+        launch.push_back(argument.get());
+      if (isForOne) {
+        desc.launch = launch.data();
+        desc.launchCount = launch.size();
+      }
+      fa::Plan plan(context, desc, fa::backward());
+      ASSERT_TRUE(plan) << fa::lastError();
+      EXPECT_EQ(plan.launchInfo(arguments).numKernels, threads == 1 ? 1u : 3u)
+          << threads << " threads, " << fa::lastError();
+      ASSERT_EQ(plan.launch(arguments), FA_SUCCESS) << fa::lastError();
+      results.push_back({dq, dk, dv});
+    }
+  for (const std::vector<Floats> &other : results)
+    EXPECT_EQ(other, results.front());
+}
+
 /// Code of the caller's is differentiated: a mask, and a score that is halved.
 TEST(Backward, CodeOfTheCallers) {
   fa::Context context(1);
