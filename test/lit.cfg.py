@@ -105,9 +105,14 @@ if os.path.exists("/proc/cpuinfo"):
     for level in known:
         if levels[level] in cpu:
             config.available_features.add(level)
+    if "avx512_bf16" in cpu and not host_cpu:
+        config.available_features.add("avx512bf16")
     # The registers of AMX are there for who asks: arch_prctl's request.
     if "amx_bf16" in cpu and ctypes.CDLL(None).syscall(158, 0x1023, 18) == 0 and not host_cpu:
         config.available_features.add("amx")
+    # What the code of a CPU with AMX runs on: one, or what stands for it.
+    amx = "sapphirerapids" if "amx" in config.available_features else "cooperlake+emulated-amx"
+    config.substitutions.append(("%amx-cpu", amx))
 if host_cpu:
     fake = os.path.join(config.binary_dir, "test", "unit", "libfake-cpu.so")
     if not os.path.exists(fake):

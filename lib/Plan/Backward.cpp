@@ -53,7 +53,9 @@ public:
           Twine(fit.dim()) + " and " + Twine(fit.dimV()) + ", which take " +
           Twine(least));
     std::vector<PlannedChain> chains;
-    if (rules.ownsHeads)
+    bool isWholeTiles =
+        facts.bytes() > 2 || fit.dim() % rules.ownedMultiple == 0;
+    if (rules.ownsHeads && isWholeTiles)
       chains.push_back({"_whole", wholeChain(general), /*ownsHeads=*/true});
     chains.push_back({"", chainOf(general)});
     if (rules.variants) {

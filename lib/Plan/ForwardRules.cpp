@@ -192,6 +192,7 @@ static void fillHost(ForwardRules &rules, const VectorUnit &vectors,
     // K and V are taken apart for each tile of queries.
     rules.shortQueries = asked.qTile ? 0 : 192;
     rules.packedRowsBf16 = 64; // the rows of a block of tiles
+    rules.ownedMultiple = 32;
   }
   rules.wideMerge = true;
   rules.ownsHeads = true;

@@ -73,7 +73,7 @@ static Error checkNamedCpu(const Artifact &artifact) {
   auto host = getHostInfo(artifact.arch);
   if (!host)
     return host.takeError();
-  if (host->tileDots && !requestMatrixTiles())
+  if (host->tileDots && !host->emulatesTiles && !requestMatrixTiles())
     return createStringError(
         "code for '" + artifact.arch +
         "' needs the registers of AMX, which the system does not grant");

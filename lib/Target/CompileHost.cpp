@@ -40,6 +40,7 @@ static HostPipelineOptions *fill(HostPipelineOptions *options,
   options->vectorRegisters = host.vectorRegisters;
   options->pairDots = host.pairDots;
   options->tileDots = host.tileDots;
+  options->emulatesTiles = host.emulatesTiles;
   return options;
 }
 
@@ -197,8 +198,11 @@ static Parts splitFunctions(Parts parts) {
       b.clone(*function);
       for (auto other : part->getOps<LLVM::LLVMFuncOp>())
         if (other != function &&
-            !SymbolTable::symbolKnownUseEmpty(other, function))
-          b.insert(other->cloneWithoutRegions());
+            !SymbolTable::symbolKnownUseEmpty(other, function)) {
+          auto declaration =
+              cast<LLVM::LLVMFuncOp>(b.insert(other->cloneWithoutRegions()));
+          declaration.setLinkage(LLVM::Linkage::External);
+        }
       result.push_back(std::move(own));
     }
   }

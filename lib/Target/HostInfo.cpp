@@ -84,6 +84,7 @@ static std::string findMissingFeatures(StringRef cpu) {
 Error fa::checkRunsHere(StringRef cpu, StringRef features) {
   if (!features.empty())
     return Error::success();
+  cpu.consume_back(kEmulatedAmx);
   InitializeNativeTarget();
   if (std::string missing = findMissingFeatures(cpu); !missing.empty())
     return createStringError("code for '" + cpu + "' needs " + missing +
@@ -91,7 +92,19 @@ Error fa::checkRunsHere(StringRef cpu, StringRef features) {
   return Error::success();
 }
 
+/// The products of tiles that `info` has with kEmulatedAmx.
+static Error emulateTiles(HostInfo &info) {
+  if (!info.pairDots)
+    return createStringError("'" + kEmulatedAmx +
+                             "' needs a CPU with AVX512_BF16, found '" +
+                             info.cpu + "'");
+  info.emulatesTiles = true;
+  info.tileDots = true;
+  return Error::success();
+}
+
 Expected<HostInfo> fa::getHostInfo(StringRef arch) {
+  bool emulates = arch.consume_back(kEmulatedAmx);
   HostInfo info;
   info.triple = sys::getProcessTriple();
   bool isHost = arch == "host";
@@ -127,6 +140,9 @@ Expected<HostInfo> fa::getHostInfo(StringRef arch) {
                       subtarget->checkFeatures("+avx512bf16");
       info.tileDots = info.pairDots &&
                       subtarget->checkFeatures("+avx512dq,+amx-tile,+amx-bf16");
+      if (emulates)
+        if (Error error = emulateTiles(info))
+          return error;
       return info;
     }
   return createStringError("the CPU '" + info.cpu +

@@ -96,11 +96,16 @@ tile.kernel @ragged_pairs(%a: memref<4x12xbf16> {tile.access = #tile.access<in>}
 }
 
 // Keys that gradients read twice: as rows of scores in pairs, where they lie,
-// and again as what scores are multiplied with, widened.
+// and again as what scores are multiplied with, rows side by side.
 // CHECK-LABEL: func.func @both_ways
+// CHECK: memref.view %{{.*}} to memref<32x64xi32>
+// CHECK: %[[ROWS:.*]] = memref.view %{{.*}} to memref<32x64xi32>
+// CHECK: vector.store %{{.*}}, %[[ROWS]]
 // CHECK: vector.load %{{.*}} : memref<?x64xbf16>, vector<2xbf16>
 // CHECK: x86vector.avx512.dot
-// CHECK: vector.fma
+// CHECK: memref.load %[[ROWS]]
+// CHECK: x86vector.avx512.dot
+// CHECK-NOT: vector.fma
 // WIDE-LABEL: func.func @both_ways
 // WIDE-NOT: x86vector
 tile.kernel @both_ways(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},

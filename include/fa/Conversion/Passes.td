@@ -37,8 +37,9 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
       ...
     ```
 
-    With `pair-dots`, dots of bf16 whose operands are whole rows in memory, or P
-    of an online softmax, add the products of pairs:
+    With `pair-dots`, dots of bf16 whose operands are whole rows or columns in
+    memory, or what is computed and rounded for them, P of an online softmax for
+    one, add the products of pairs:
     ```mlir
     %p = vector.load %k_view[%n, %k] : memref<?x64xbf16>, vector<2xbf16>
     ...
@@ -81,6 +82,34 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
     Option<"tileDots", "tile-dots", "bool", "false",
            "what pair-dots takes, f16 and f32, by AMX's products of tiles "
            "where that suits">
+  ];
+}
+
+def EmulateTiles : Pass<"emulate-tiles", "::mlir::ModuleOp"> {
+  let summary = "tiles of AMX to vectors, for machines that have none";
+  let description = [{
+    What a kernel for a CPU with AMX computes is found out, and tested, on any
+    with AVX512_BF16: `--host-cpu=NAME+emulated-amx`. Slow: a product of tiles
+    is 512 of vectors.
+
+    Before:
+    ```mlir
+    %s = amx.tile_mulf %a, %b, %sum
+       : !amx.tile<16x32xbf16>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>
+    ```
+    After:
+    ```mlir
+    %s = call @emulated_tile_product(%sum, %a, %b)
+       : (vector<16x16xf32>, vector<16x32xbf16>, vector<16x32xbf16>)
+         -> vector<16x16xf32>
+    ```
+
+    Requires: what convert-tile-to-host leaves. Ensures: no operation of the amx
+    dialect. Numerics: exact but for denormals, which are not flushed.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"
   ];
 }
 

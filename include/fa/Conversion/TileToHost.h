@@ -46,6 +46,10 @@ struct HostPipelineOptions
       llvm::cl::desc(
           "bf16, f16 and f32 by AMX's products of tiles; needs pair-dots"),
       llvm::cl::init(false)};
+  Option<bool> emulatesTiles{
+      *this, "emulates-tiles",
+      llvm::cl::desc("products of tiles by vector instructions"),
+      llvm::cl::init(false)};
   Option<bool> unfused{*this, "unfused",
                        llvm::cl::desc("there may be programs on whole tensors"),
                        llvm::cl::init(true)};

@@ -154,6 +154,9 @@ struct ForwardRules {
   bool wideMerge = false;
   /// A program of gradients may own a KV head with all of its queries.
   bool ownsHeads = false;
+  /// Where elements have 16 bits, the head dimension of K is a multiple of so
+  /// many there: dQᵀ then has whole tiles, as dQ has, and the same bits.
+  int64_t ownedMultiple = 1;
 };
 
 /// The rules of `machine` where so much is asked for.

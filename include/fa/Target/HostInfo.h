@@ -24,13 +24,20 @@ struct HostInfo {
   bool pairDots = false;
   /// Whether there are products of tiles of bf16 (AMX), too, and AVX512DQ.
   bool tileDots = false;
+  /// Whether these are computed by vector instructions (kEmulatedAmx).
+  bool emulatesTiles = false;
   /// Whether instructions convert between float and half (F16C), and round
   /// float to bfloat (AVX512_BF16). Where not, code does it with integers.
   bool convertsHalf = true, convertsBfloat = true;
 };
 
+/// Behind the name of a CPU with AVX512_BF16: code that would be for one with
+/// AMX, too, but has vector instructions in place of those.
+inline constexpr llvm::StringLiteral kEmulatedAmx = "+emulated-amx";
+
 /// The facts of `arch`: "host" (this machine) or the name of a CPU of this
-/// machine's architecture that LLVM knows. An unknown name is an error.
+/// machine's architecture that LLVM knows, perhaps with kEmulatedAmx behind it.
+/// An unknown name is an error.
 llvm::Expected<HostInfo> getHostInfo(llvm::StringRef arch);
 
 /// Whether code for `cpu` runs on this machine. `features` are those that the

@@ -70,6 +70,8 @@ bool hasPairs(HostContext &ctx, tile::DotOp dot);
 bool isPairOperand(HostContext &ctx, mlir::Value value);
 /// Brings what `load` gives to where `dot`, a pair dot, reads it.
 void loadPairOperand(HostContext &ctx, tile::LoadOp load, tile::DotOp dot);
+/// The pairs (2n, 2n + 1) of which one number is of `interval`.
+TileInterval pairsOf(HostContext &ctx, TileInterval interval);
 /// Rows 2r and 2r + 1 of the tile side by side, where one of them is of `rows`.
 void loadRowPairs(HostContext &ctx, tile::LoadOp load, TileBuffer buffer,
                   TileInterval rows);
@@ -85,6 +87,16 @@ mlir::SmallVector<mlir::Value> emitPairStep(HostContext &ctx, tile::DotOp dot,
 mlir::Value narrowBoth(HostContext &ctx, mlir::Value first, mlir::Value second);
 /// Two vectors of f32 as one of bf16 pairs.
 mlir::Value packPair(HostContext &ctx, mlir::Value even, mlir::Value odd);
+
+//===----------------------------------------------------------------------===//
+// Operands of such dots that are computed (ComputedPairs.cpp)
+//===----------------------------------------------------------------------===//
+
+/// Whether `value` is f32 that is rounded for dots alone, and can be written in
+/// pairs along either dimension.
+bool isComputedPairs(HostContext &ctx, mlir::Value value);
+/// Writes `value`, of isComputedPairs, as `dot`, a pair dot, reads it.
+void writeComputedPairs(HostContext &ctx, mlir::Value value, tile::DotOp dot);
 
 //===----------------------------------------------------------------------===//
 // Dots of tiles (LowerTileDot.cpp)

@@ -22,6 +22,11 @@ struct VectorShape {
   int64_t maxVectors = 4;    ///< registers across the queries in one block
   bool pairDots = false;     ///< HostInfo::pairDots
   bool tileDots = false;     ///< HostInfo::tileDots
+
+  /// Whether operands of `element`, which is no f32, can be in pairs.
+  bool canPair(mlir::Type element) const {
+    return (pairDots && element.isBF16()) || (tileDots && element.isF16());
+  }
 };
 
 /// The arguments of a host kernel: `programIds`, grid extents, the kernel's
@@ -45,8 +50,9 @@ void stageRows(tile::KernelOp kernel);
 
 /// What dots of gradients read in several ways, the keys for instance as rows
 /// of scores and again as what these are multiplied with, becomes a load for
-/// each: products in pairs bring an operand to one form.
-void splitReads(tile::KernelOp kernel);
+/// each, and what is computed a rounding for each: products in pairs bring an
+/// operand to one form.
+void splitReads(tile::KernelOp kernel, const VectorShape &shape);
 
 /// Marks a loop over tiles, which carries nothing but what is in memory.
 inline constexpr llvm::StringLiteral kTileLoop = "fa.tile_loop";

@@ -55,6 +55,8 @@ mlir::Value viewOrCopyRows(HostContext &ctx, tile::LoadOp load,
 /// The element of the view that `load` reads at `coords` of its tile.
 mlir::Value readInPlace(HostContext &ctx, tile::LoadOp load,
                         mlir::ArrayRef<TileCoord> coords);
+/// What `load` reads a view of.
+mlir::Value memoryOf(tile::LoadOp load);
 /// Whether nothing in the kernel writes to what `load` reads.
 bool isReadOnly(HostContext &ctx, tile::LoadOp load);
 void fillZero(HostContext &ctx, TileBuffer buffer);
@@ -102,6 +104,12 @@ bool hasWholeColumns(HostContext &ctx, mlir::Value view,
 /// Copies `columns` of the tile into `buffer`, of TileForm::Lanes.
 void loadWholeColumns(HostContext &ctx, tile::LoadOp load, TileBuffer buffer,
                       TileInterval columns);
+/// Whether `value` is such a tile that can be copied in pairs.
+bool isTurnedPairs(HostContext &ctx, mlir::Value value);
+/// The same into TileForm::LanePairs, with a zero beside a last column without
+/// a partner.
+void loadWholeColumnPairs(HostContext &ctx, tile::LoadOp load,
+                          TileBuffer buffer, TileInterval columns);
 void storeWholeColumns(HostContext &ctx, tile::StoreOp store,
                        TileInterval columns);
 

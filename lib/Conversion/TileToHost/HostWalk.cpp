@@ -42,6 +42,10 @@ static bool isReadManyTimes(Operation *op) {
 /// What is lazy is computed where it is needed, or now if it is needed often.
 static void lowerLazy(HostContext &ctx, Operation *op) {
   Value result = op->getResult(0);
+  if (isComputedPairs(ctx, result))
+    for (Operation *user : result.getUsers())
+      if (auto dot = cast<tile::DotOp>(user); isPairDot(ctx, dot))
+        return writeComputedPairs(ctx, result, dot);
   if (ctx.buffers.count(result) || ctx.pairBuffers.count(result) ||
       !isReadManyTimes(op))
     return;

@@ -34,14 +34,24 @@ static bool isOnlyBroadcast(Value value) {
   });
 }
 
-bool fa::isReadOnly(HostContext &ctx, tile::LoadOp load) {
+Value fa::memoryOf(tile::LoadOp load) {
   Value view = load.getSource();
-  while (auto op = view.getDefiningOp<ViewLikeOpInterface>())
-    view = op.getViewSource();
+  while (true) {
+    if (auto op = view.getDefiningOp<ViewLikeOpInterface>())
+      view = op.getViewSource();
+    else if (auto op = view.getDefiningOp<memref::TransposeOp>())
+      view = op.getIn();
+    else
+      return view;
+  }
+}
+
+bool fa::isReadOnly(HostContext &ctx, tile::LoadOp load) {
+  Value memory = memoryOf(load);
   // A copy of rows in pages stays until the next tile's.
-  if (view.getDefiningOp<memref::AllocaOp>())
+  if (memory.getDefiningOp<memref::AllocaOp>())
     return true;
-  auto argument = dyn_cast<BlockArgument>(view);
+  auto argument = dyn_cast<BlockArgument>(memory);
   return argument && argument.getOwner() == &ctx.kernel.getBody().front() &&
          ctx.kernel.getAccess(argument.getArgNumber()) == tile::Access::In;
 }
@@ -205,13 +215,15 @@ TileBuffer fa::loadTile(HostContext &ctx, tile::LoadOp load, TileForm form) {
     loadColumnPairs(ctx, load, buffer, inside[0]);
     return buffer;
   }
-  if (form == TileForm::LanePairs || (form == TileForm::Lanes && wholeRows)) {
+  if (wholeRows && (form == TileForm::LanePairs || form == TileForm::Lanes)) {
     loadTransposed(ctx, load, buffer, inside[0]);
     return buffer;
   }
   if (!load.getInBounds())
     zeroUnlessInside(ctx, buffer, type, inside);
-  if (buffer.pieces > 1)
+  if (form == TileForm::LanePairs)
+    loadWholeColumnPairs(ctx, load, buffer, inside[1]);
+  else if (buffer.pieces > 1)
     copyPieces(ctx, load, buffer, inside[0]);
   else if (form == TileForm::RowPairs)
     loadRowPairs(ctx, load, buffer, inside[0]);
@@ -241,9 +253,9 @@ static LogicalResult lowerLoad(HostContext &ctx, tile::LoadOp load) {
     return success();
   }
   bool others = false;
-  for (Operation *user : load.getResult().getUsers()) {
-    auto dot = dyn_cast<tile::DotOp>(user);
-    bool pairs = dot && isPairDot(ctx, dot);
+  for (OpOperand &use : load.getResult().getUses()) {
+    auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+    bool pairs = dot && use.get() != dot.getAcc() && isPairDot(ctx, dot);
     if (pairs && !ctx.pairBuffers.count(load.getResult()))
       loadPairOperand(ctx, load, dot);
     others |= !pairs;

@@ -9,9 +9,10 @@
 // rounded (Intel SDM volume 2, "VDPBF16PS"; denormals are flushed). Both
 // operands then hold pairs of neighbours along the contraction in 32 bits:
 //  - the left one, lanes along its rows: [k/2][m] (Q, once a tile; P, as the
-//    softmax writes it);
+//    softmax or what else computes it writes it);
 //  - the right one, transposed: as it lies in memory (K);
-//  - the right one, as it is: rows 2k and 2k+1 side by side, [k/2][n] (V).
+//  - the right one, as it is: rows 2k and 2k+1 side by side, [k/2][n] (V); what
+//    is computed, with its lanes along k: [n][k/2] (dSᵀ in ComputedPairs.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,18 +68,24 @@ static bool isReadInOneWay(Value value, tile::DotOp dot) {
   });
 }
 
-void fa::splitReads(tile::KernelOp kernel) {
+void fa::splitReads(tile::KernelOp kernel, const VectorShape &shape) {
   // A forward's one tile of keys and values is read twice, copied once.
   bool isForward =
       kernel.walk([](tile::OnlineSoftmaxOp) { return WalkResult::interrupt(); })
           .wasInterrupted();
   if (isForward)
     return;
-  SmallVector<tile::LoadOp> loads;
-  kernel.walk([&](tile::LoadOp load) { loads.push_back(load); });
-  for (tile::LoadOp load : loads) {
-    while (load) {
-      Value value = load.getResult();
+  SmallVector<Operation *> sources;
+  kernel.walk([&](Operation *op) {
+    bool isRounding = isa<arith::TruncFOp>(op) &&
+                      tile::isTile(op->getResult(0)) &&
+                      shape.canPair(getElementTypeOrSelf(op->getResult(0)));
+    if (isRounding || isa<tile::LoadOp>(op))
+      sources.push_back(op);
+  });
+  for (Operation *source : sources) {
+    while (source) {
+      Value value = source->getResult(0);
       SmallVector<tile::DotOp> dots;
       for (Operation *user : value.getUsers())
         if (auto dot = dyn_cast<tile::DotOp>(user))
@@ -88,11 +95,11 @@ void fa::splitReads(tile::KernelOp kernel) {
       });
       if (others.empty())
         break;
-      OpBuilder b(load);
-      auto rest = cast<tile::LoadOp>(b.clone(*load));
+      OpBuilder b(source);
+      Operation *rest = b.clone(*source);
       for (tile::DotOp dot : llvm::to_vector(others))
-        dot->replaceUsesOfWith(value, rest.getResult());
-      load = rest;
+        dot->replaceUsesOfWith(value, rest->getResult(0));
+      source = rest;
     }
   }
 }
@@ -124,8 +131,13 @@ bool fa::hasPairs(HostContext &ctx, tile::DotOp dot) {
       (!dot.getTransposeB() || !isWholeRows(dot.getA()) ||
        (depth + 1) % (2 * ctx.lanes()) == 0))
     return false;
-  return isWholeRows(dot.getB()) &&
-         (isWholeRows(dot.getA()) || isPForOneDot(dot.getA()));
+  auto isComputed = [&](Value value) {
+    return isComputedPairs(ctx, value) && isReadInOneWay(value, dot);
+  };
+  bool hasRight = isWholeRows(dot.getB()) ||
+                  (!dot.getTransposeB() && isComputed(dot.getB()));
+  return hasRight && (isWholeRows(dot.getA()) || isPForOneDot(dot.getA()) ||
+                      isComputed(dot.getA()) || isTurnedPairs(ctx, dot.getA()));
 }
 
 bool fa::isPairOperand(HostContext &ctx, Value value) {
@@ -164,16 +176,23 @@ void fa::loadPairOperand(HostContext &ctx, tile::LoadOp load, tile::DotOp dot) {
   ctx.pairBuffers[value] = loadTile(ctx, load, form);
 }
 
+TileInterval fa::pairsOf(HostContext &ctx, TileInterval interval) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value two = ctx.constantIndex(2);
+  // What lies behind the view ends before it begins.
+  Value end = arith::MaxSIOp::create(b, interval.second, ctx.constantIndex(0));
+  return {arith::DivUIOp::create(b, interval.first, two),
+          arith::DivUIOp::create(b, ctx.addIndex(end, 1), two)};
+}
+
 /// Rows 2r and 2r + 1 of the tile side by side, where one of them is of `rows`.
 void fa::loadRowPairs(HostContext &ctx, tile::LoadOp load, TileBuffer buffer,
                       TileInterval rows) {
   ImplicitLocOpBuilder &b = ctx.b;
   int64_t columns = cast<RankedTensorType>(load.getType()).getDimSize(1);
   Value two = ctx.constantIndex(2);
-  auto overPairs = scf::ForOp::create(
-      b, arith::DivUIOp::create(b, rows.first, two),
-      arith::DivUIOp::create(b, ctx.addIndex(rows.second, 1), two),
-      ctx.constantIndex(1));
+  auto [first, last] = pairsOf(ctx, rows);
+  auto overPairs = scf::ForOp::create(b, first, last, ctx.constantIndex(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(overPairs.getBody());
   Value pair = overPairs.getInductionVar();
@@ -250,6 +269,8 @@ static Value readRightPair(HostContext &ctx, tile::DotOp dot, Value pair,
   auto it = ctx.pairBuffers.find(dot.getB());
   if (it != ctx.pairBuffers.end() && it->second.form == TileForm::RowPairs)
     return memref::LoadOp::create(b, it->second.memref, ValueRange{pair, n});
+  if (it != ctx.pairBuffers.end() && it->second.form == TileForm::ColumnPairs)
+    return memref::LoadOp::create(b, it->second.memref, ValueRange{n, pair});
   Value k = arith::MulIOp::create(b, pair, ctx.constantIndex(2));
   Value memory;
   SmallVector<Value> at = {n, k};

@@ -14,6 +14,7 @@
 //  - first operand, K: as it lies in memory; V: transposed, once for all rows;
 //  - second operand, Q and P: in pairs, as for vdpbf16ps, lanes along rows;
 //  - result, S and O: [column][row] as everywhere, softmax is none the wiser.
+// P and dS of gradients are either operand (ComputedPairs.cpp).
 // A block is two by two tiles of sums: four loads for four products. With the
 // four operands they are all eight registers. All tiles are whole: LLVM keeps
 // registers of one shape apart from those of another. So head dimensions are
@@ -27,6 +28,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostDots.h"
+#include "HostMemory.h"
 #include "Pieces.h"
 
 #include "mlir/Dialect/AMX/AMXDialect.h"
@@ -116,6 +118,20 @@ static Value loadRightTile(HostContext &ctx, tile::DotOp dot, Value n, Value k,
 // Blocks
 //===----------------------------------------------------------------------===//
 
+/// Whether the right operand of `dot` is what other kernels have on the left:
+/// dQ = dS K and dQᵀ = Kᵀ dSᵀ add the products of pieces in one order and have
+/// the same bits. What is computed comes before what is loaded, which comes in
+/// the order of the arguments.
+static bool isSecondFirst(tile::DotOp dot) {
+  auto place = [](Value operand) -> int64_t {
+    auto load = operand.getDefiningOp<tile::LoadOp>();
+    auto argument =
+        load ? dyn_cast<BlockArgument>(memoryOf(load)) : BlockArgument();
+    return argument ? int64_t(argument.getArgNumber()) : -1;
+  };
+  return place(dot.getB()) < place(dot.getA());
+}
+
 /// `sums` of two by two tiles, or of one by two, plus kTileDepth steps from `k`
 /// on.
 SmallVector<Value> fa::emitTileStep(HostContext &ctx, tile::DotOp dot,
@@ -128,9 +144,11 @@ SmallVector<Value> fa::emitTileStep(HostContext &ctx, tile::DotOp dot,
   TileBuffer rows = ctx.pairBuffers.lookup(dot.getA());
   Value pair = arith::DivUIOp::create(b, k, ctx.constantIndex(2));
   auto type = amx::TileType::get({kTileRows, kTileDepth}, b.getBF16Type());
-  bool rounded = !dot.getA().getDefiningOp<tile::LoadOp>();
+  bool turned = isSecondFirst(dot);
   std::pair<int64_t, int64_t> held = {-1, -1};
-  for (auto now : pieceProducts(rows.pieces, rounded)) {
+  for (auto now : pieceProducts(rows.pieces, isPForOneDot(dot.getA()))) {
+    if (turned)
+      std::swap(now.first, now.second);
     if (now.first != held.first)
       for (auto [v, x] : llvm::enumerate(left))
         x = amx::TileLoadOp::create(

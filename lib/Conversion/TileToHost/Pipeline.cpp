@@ -53,6 +53,8 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   pm.addPass(createConvertTileToLinalg());
   pm.addPass(createConvertTileToHost(shape));
   pm.addPass(createOutlineTileLoops());
+  if (options.emulatesTiles)
+    pm.addPass(createEmulateTiles());
   if (options.unfused) {
     pm.addPass(createBufferizeUnfused());
     bufferization::buildBufferDeallocationPipeline(

@@ -46,7 +46,7 @@ struct ConvertTileToHost final
       unfoldScales(kernel);
       fa::stageRows(kernel);
       if (pairDots)
-        fa::splitReads(kernel);
+        fa::splitReads(kernel, shape);
       if (kernel.getUnfused())
         inlineUnfused(kernel);
       else if (failed(fa::lowerHostKernel(kernel, shape)))
