@@ -151,7 +151,9 @@ expect(ValueError, "ambiguous", lambda: is_flash_attention_requested(llama.ours.
 # A model that is made with the name, and one whose attention changes.
 made = t.LlamaForCausalLM._from_config(t.LlamaConfig(**decoder), attn_implementation="flashtile")
 assert made.config._attn_implementation == "flashtile"
-vision = t.Qwen2VLConfig(text_config=decoder)  # of several parts
+# Of several parts, the one for pictures a small one.
+small = dict(depth=1, embed_dim=64, num_heads=4, hidden_size=64)
+vision = t.Qwen2VLConfig(text_config=decoder, vision_config=small)
 made = t.Qwen2VLModel._from_config(vision, attn_implementation="flashtile")
 assert made.visual.config._attn_implementation == "flashtile"
 print("right")
