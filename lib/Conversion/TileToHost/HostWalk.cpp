@@ -8,6 +8,7 @@
 #include "HostLowerings.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace fa;
@@ -25,11 +26,37 @@ bool fa::isScalarOp(Operation *op) {
             }).wasInterrupted();
 }
 
+/// Elementwise operations behind a value that cost more than a store and loads:
+/// a random number of dropout takes 150.
+static constexpr size_t kCostly = 24;
+
+/// Whether so many are evaluated for an element of `value`.
+static bool isCostly(HostContext &ctx, Value value) {
+  llvm::SetVector<Operation *> steps;
+  auto add = [&](Value x) {
+    Operation *op = x.getDefiningOp();
+    if (op && isTile(x) && isLazy(op) && !ctx.buffers.count(x) &&
+        OpTrait::hasElementwiseMappableTraits(op))
+      steps.insert(op);
+  };
+  add(value);
+  for (size_t n = 0; n < steps.size() && steps.size() < kCostly; ++n)
+    for (Value operand : steps[n]->getOperands())
+      add(operand);
+  return steps.size() >= kCostly;
+}
+
 /// Whether a lazy value is better computed once: an operand of a dot, whose
-/// elements are read for each block, or a function that several read.
-static bool isReadManyTimes(Operation *op) {
+/// elements are read for each block, or what several read of a function or of
+/// many operations.
+static bool isReadManyTimes(HostContext &ctx, Operation *op) {
   Value value = op->getResult(0);
-  if (isa<math::MathDialect>(op->getDialect()) && !value.hasOneUse())
+  bool isShared = !value.hasOneUse();
+  if (isShared && isa<math::MathDialect>(op->getDialect()))
+    return true;
+  // Of integers, which are on the way to floats, few are read elsewhere.
+  if (isShared && isa<FloatType>(getElementTypeOrSelf(value)) &&
+      isCostly(ctx, value))
     return true;
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
     auto dot = dyn_cast<tile::DotOp>(use.getOwner());
@@ -47,7 +74,7 @@ static void lowerLazy(HostContext &ctx, Operation *op) {
       if (auto dot = cast<tile::DotOp>(user); isPairDot(ctx, dot))
         return writeComputedPairs(ctx, result, dot);
   if (ctx.buffers.count(result) || ctx.pairBuffers.count(result) ||
-      !isReadManyTimes(op))
+      !isReadManyTimes(ctx, op))
     return;
   TileBuffer buffer = ctx.materialize(result, ctx.tileForm());
   ctx.buffers[result] = buffer;
