@@ -11,7 +11,10 @@
 // CHECK: %[[KEYS:.*]] = memref.view %{{.*}} to memref<24x64xi32>
 // CHECK: %[[TURNED:.*]] = memref.transpose
 // CHECK: %[[EVEN:.*]] = vector.load %[[TURNED]]
+// CHECK: arith.select %{{.*}}, %[[EVEN]], %{{.*}} : vector<16xbf16>
 // CHECK: %[[ODD:.*]] = vector.load %[[TURNED]]
+// A key that is none is a zero beside the last one.
+// CHECK: arith.select %{{.*}}, %[[ODD]], %{{.*}} : vector<16xbf16>
 // CHECK: vector.interleave
 // CHECK: vector.store %{{.*}}, %[[KEYS]]
 // dSᵀ for dK, where it is on the left: 16 pairs of 32 queries.

@@ -74,8 +74,6 @@ struct EmulateLoad final : OpConversionPattern<amx::TileLoadOp> {
   LogicalResult
   matchAndRewrite(amx::TileLoadOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (op.getStride())
-      return rewriter.notifyMatchFailure(op, "has a stride of its own");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     VectorType type = vectorOf(op.getRes().getType());
     // Memory may have other elements, pairs of bf16 as integers for instance.
@@ -105,8 +103,6 @@ struct EmulateStore final : OpConversionPattern<amx::TileStoreOp> {
   LogicalResult
   matchAndRewrite(amx::TileStoreOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (op.getStride())
-      return rewriter.notifyMatchFailure(op, "has a stride of its own");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     forRows(b, vectorOf(op.getVal().getType()), adaptor.getIndices(),
             [&](int64_t row, ValueRange place) {
@@ -185,6 +181,27 @@ void buildProduct(ModuleOp module) {
   func::ReturnOp::create(b, result);
 }
 
+/// Whether `op` is one of those that convert-tile-to-host makes.
+LogicalResult verifyKnown(Operation *op) {
+  auto load = dyn_cast<amx::TileLoadOp>(op);
+  auto store = dyn_cast<amx::TileStoreOp>(op);
+  if ((load && load.getStride()) || (store && store.getStride()))
+    return op->emitOpError("expected the stride of its memory, found another");
+  auto product = dyn_cast<amx::TileMulFOp>(op);
+  if (!product)
+    return success();
+  Builder b(op->getContext());
+  Type sums = amx::TileType::get({16, 16}, b.getF32Type()),
+       pairs = amx::TileType::get({16, 32}, b.getBF16Type()),
+       left = product.getLhs().getType(), right = product.getRhs().getType(),
+       result = product.getRes().getType();
+  if (left == pairs && right == pairs && result == sums)
+    return success();
+  return op->emitOpError("expected the product of two ")
+         << pairs << " in " << sums << ", found " << left << " and " << right
+         << " in " << result;
+}
+
 struct EmulateTiles final : fa::impl::EmulateTilesBase<EmulateTiles> {
   void runOnOperation() override {
     TypeConverter converter;
@@ -199,10 +216,13 @@ struct EmulateTiles final : fa::impl::EmulateTilesBase<EmulateTiles> {
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                          target);
-    bool multiplies =
-        getOperation()
-            .walk([](amx::TileMulFOp) { return WalkResult::interrupt(); })
-            .wasInterrupted();
+    bool multiplies = false;
+    WalkResult known = getOperation().walk([&](Operation *op) {
+      multiplies |= isa<amx::TileMulFOp>(op);
+      return WalkResult(verifyKnown(op));
+    });
+    if (known.wasInterrupted())
+      return signalPassFailure();
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       return signalPassFailure();

@@ -5,9 +5,10 @@
 //===----------------------------------------------------------------------===//
 //
 // AMX's tdpbf16ps adds the product of two tiles of bf16 to one of f32: 16 rows
-// of 32 by 16 columns of 32, each step as vdpbf16ps does it (Intel SDM volume
-// 2, "TDPBF16PS"; denormals are flushed). Its first operand has rows of k as
-// they lie in memory, its second one pairs of k side by side, [k/2][column].
+// of 32 by 16 columns of 32. The products of the first numbers of each pair are
+// added up apart from those of the second ones (Intel SDM volume 2,
+// "TDPBF16PS"; denormals are flushed). Its first operand has rows of k as they
+// lie in memory, its second one pairs of k side by side, [k/2][column].
 //
 // Tiles are kept transposed, so a product is (right operand)^T by (left
 // operand)^T, and what LowerPairDot.cpp has is what the unit wants:
