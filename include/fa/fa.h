@@ -364,9 +364,9 @@ FA_API faStatus faModuleIsSupported(const char *arch,
  * {"attentions": [{"function": its name, "mask": "none", "intervals" or
  * "elements", "has_lower_bound": whether there is one in each interval,
  * "has_upper_bound", and "queries", "has_lower_query_bound" and
- * "has_upper_query_bound" of the queries that see a key}, ...]}. Where a mask is
- * intervals of keys, no others are walked; else its elements are looked at one
- * by one, in keys between what bounds there are or in the blocks of
+ * "has_upper_query_bound" of the queries that see a key}, ...]}. Where a mask
+ * is intervals of keys, no others are walked; else its elements are looked at
+ * one by one, in keys between what bounds there are or in the blocks of
  * tile.block_lists. The same holds of queries for gradients of keys and values,
  * and of tile.query_lists. Owned by the thread, until its next call of this
  * function. */

@@ -51,8 +51,8 @@ struct AttentionFacts {
   bool allowsTf32 = false; ///< dots of f32 may round their operands
   MaskFacts mask;
   bool modifiesScores = false; ///< there is a score region
-  /// Of gradients: the scores' derivative is not 1, or they read an element of a
-  /// tensor each.
+  /// Of gradients: the scores' derivative is not 1, or they read an element of
+  /// a tensor each.
   bool hasCostlyScores = false;
   bool hasFoldableScale = false;
   bool hasShortCap = false; ///< the score region is a softcap with a short tanh
