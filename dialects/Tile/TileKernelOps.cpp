@@ -156,9 +156,12 @@ static LogicalResult verifyWorkspace(KernelOp kernel) {
                              memref.getRank() - 1)))
       return failure();
   }
-  Attribute keys = kernel->getAttr(KernelOp::splitKeysAttrName);
-  return keys ? verifySizeMap(kernel, KernelOp::splitKeysAttrName, keys, 1)
-              : success();
+  for (StringRef name :
+       {KernelOp::splitKeysAttrName, KernelOp::leastKeysAttrName})
+    if (Attribute keys = kernel->getAttr(name);
+        keys && failed(verifySizeMap(kernel, name, keys, 1)))
+      return failure();
+  return success();
 }
 
 int64_t KernelOp::getParts() {

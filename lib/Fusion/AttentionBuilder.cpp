@@ -25,11 +25,12 @@ void AttentionBuilder::buildCoordinates() {
     id = arith::DivUIOp::create(b, id, numSplits);
   }
   // Later queries of a causal mask see more keys: the longest work first.
-  bool grows =
-      rule.growsWithQuery() && shape.pack == KernelShape::OneHead && !split;
-  bool fromEnd = grows && shape.endMultiple;
+  bool grows = rule.growsWithQuery() && shape.pack == KernelShape::OneHead;
+  bool fromEnd = grows && shape.endMultiple && !split;
   if (grows && !fromEnd) {
     Value count = NumProgramsOp::create(b, 0);
+    if (split)
+      count = arith::DivUIOp::create(b, count, numSplits);
     Value last = arith::SubIOp::create(b, count, index(1));
     id = arith::SubIOp::create(b, last, id);
   }

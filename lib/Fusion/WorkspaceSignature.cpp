@@ -6,6 +6,8 @@
 
 #include "WorkspaceSignature.h"
 
+#include "fa/Fusion/MaskAnalysis.h"
+
 using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
@@ -84,9 +86,17 @@ void fa::setSplitAttributes(KernelOp kernel, const AttentionFunction &source,
         AffineMapAttr::get(workspaceSizes(source, types[n], names)));
   if (shape.part != KernelShape::Split)
     return;
+  OnlineAttentionOp attention = source.attention;
   kernel->setAttr(
       KernelOp::splitKeysAttrName,
       AffineMapAttr::get(names.map({nameWorkspaceSizes(source, names)})));
+  MaskRule rule = analyzeMask(attention.getMask());
+  if (shape.pack == KernelShape::OneHead && rule.growsWithQuery() &&
+      !rule.hasLowerBound())
+    kernel->setAttr(KernelOp::leastKeysAttrName,
+                    AffineMapAttr::get(
+                        names.map({nameWorkspaceSizes(source, names) -
+                                   names.size(source.q, source.q.number, 2)})));
   if (shape.keysOfSplit)
     kernel->setAttr(KernelOp::keysOfSplitAttrName,
                     b.getI64IntegerAttr(shape.keysOfSplit));

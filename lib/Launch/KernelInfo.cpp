@@ -147,8 +147,12 @@ static Failure checkWorkspace(const KernelInfo &kernel) {
       if (Failure failure = checkGiven(kernel, expr))
         return failure;
   }
+  for (const SizeExpr *expr : {&kernel.splitKeys, &kernel.leastKeys})
+    if (!expr->steps.empty())
+      if (Failure failure = checkGiven(kernel, *expr))
+        return failure;
   if (!kernel.splitKeys.steps.empty())
-    return checkGiven(kernel, kernel.splitKeys);
+    return {};
   if (kernel.keysOfSplit)
     return failOf(kernel,
                   "expected how many keys there are (split_keys), "

@@ -41,20 +41,40 @@ static bool hasUnevenRows(const KernelInfo &kernel) {
   });
 }
 
+/// Tiles of 128 columns of what splits leave, the first tensor in workspace.
+static int64_t countMergeTiles(const KernelInfo &kernel,
+                               std::span<const LaunchArgument> given) {
+  constexpr int64_t columnsOfTile = 128;
+  if (kernel.workspace.empty() || kernel.workspace.front().sizes.empty())
+    return 1;
+  int64_t columns =
+      evaluate(kernel.workspace.front().sizes.back(), given).value_or(1);
+  return columns / columnsOfTile + (columns % columnsOfTile != 0);
+}
+
 SplitProblem fa::describeProblem(const KernelInfo &kernel,
                                  std::span<const LaunchArgument> given,
                                  int64_t programs, int64_t processors,
                                  int64_t residentBlocks) {
   int64_t tile = kernel.tile.size() == 2 ? kernel.tile[1] : 1;
+  auto countTiles = [&](const SizeExpr &keys) {
+    return std::max<int64_t>(evaluate(keys, given).value_or(0), 0) /
+           std::max<int64_t>(tile, 1);
+  };
+  int64_t tiles = countTiles(kernel.splitKeys);
   return {.programs = programs,
           .processors = processors,
           // A persistent kernel that splits keys fills a processor.
           .residentBlocks = kernel.persistent ? 1 : residentBlocks,
-          .tiles = evaluate(kernel.splitKeys, given).value_or(0) /
-                   std::max<int64_t>(tile, 1),
+          .tiles = tiles,
+          .tilesLess =
+              kernel.leastKeys.steps.empty()
+                  ? 0
+                  : tiles - std::min(countTiles(kernel.leastKeys), tiles),
           .tileBytes = kernel.sharedBytes / std::max<int64_t>(kernel.stages, 1),
           .tileRows = kernel.tile.empty() ? 1 : kernel.tile[0],
           .tileKeys = tile,
+          .mergeTiles = countMergeTiles(kernel, given),
           .parts = kernel.parts,
           .computes = kernel.persistent,
           .hasUnevenRows = hasUnevenRows(kernel)};

@@ -38,7 +38,7 @@ public:
   /// for arithmetic: all places have as much to do.
   int64_t leastOfComputing(int64_t splits) const {
     int64_t blocks = p.programs * splits;
-    return (p.programs * p.tiles * ofTile() + blocks * ofEnds()) / places +
+    return (tilesOfAll() * ofTile() + blocks * ofEnds()) / places +
            ofMerge(blocks);
   }
 
@@ -57,16 +57,26 @@ private:
   int64_t ofEnds() const { return wholeKib(p.tileRows * costs.rowBytes); }
   int64_t ofMerge(int64_t blocks) const {
     return costs.computedMergeBytes +
-           wholeKib(blocks * p.tileRows * costs.mergeRowBytes);
+           wholeKib(blocks * p.tileRows * p.mergeTiles * costs.mergeRowBytes);
+  }
+
+  int64_t tilesOfAll() const {
+    return p.programs * p.tiles - p.programs * p.tilesLess / 2;
   }
 
   int64_t ofComputing(int64_t splits) const {
     int64_t blocks = p.programs * splits;
+    int64_t ends = splits == 1 && isOfThree() ? 0 : ofEnds();
+    // Of the blocks in the order of their tiles, the one with this number.
+    auto ofBlock = [&](int64_t number) {
+      int64_t tiles = p.tiles - p.tilesLess * number / blocks;
+      return (tiles + splits - 1) / splits * ofTile() + ends;
+    };
     int64_t waves = (blocks + places - 1) / places;
-    int64_t longest = (p.tiles + splits - 1) / splits * ofTile();
-    if (splits == 1)
-      return waves * (longest + (isOfThree() ? 0 : ofEnds()));
-    return waves * (longest + ofEnds()) + ofMerge(blocks);
+    int64_t cost = std::max(ofBlock(0), waves * ofBlock((waves - 1) * places));
+    if (p.tilesLess)
+      cost = std::max(cost, (tilesOfAll() * ofTile() + blocks * ends) / places);
+    return splits == 1 ? cost : cost + ofMerge(blocks);
   }
 
   int64_t ofReading(int64_t splits) const {
@@ -105,7 +115,8 @@ struct PricedSplits {
 
 /// Beyond these, splits change nothing, and costs would overflow.
 static constexpr int64_t kMaxTiles = 1 << 24, kMaxTileBytes = 1 << 18,
-                         kMaxTileSize = 1 << 8, kMaxWaves = 64;
+                         kMaxTileSize = 1 << 8, kMaxMergeTiles = 1 << 4,
+                         kMaxWaves = 64;
 
 /// The cheapest, as Splits.h says; none where programs fill too many waves.
 static std::optional<PricedSplits> findCheapest(const SplitProblem &given,
@@ -113,9 +124,11 @@ static std::optional<PricedSplits> findCheapest(const SplitProblem &given,
   constexpr int64_t mostSplits = 128;
   SplitProblem p = given;
   p.tiles = std::clamp<int64_t>(p.tiles, 0, kMaxTiles);
+  p.tilesLess = std::clamp<int64_t>(p.tilesLess, 0, p.tiles);
   p.tileBytes = std::clamp<int64_t>(p.tileBytes, 1, kMaxTileBytes);
   p.tileRows = std::clamp<int64_t>(p.tileRows, 1, kMaxTileSize);
   p.tileKeys = std::clamp<int64_t>(p.tileKeys, 1, kMaxTileSize);
+  p.mergeTiles = std::clamp<int64_t>(p.mergeTiles, 1, kMaxMergeTiles);
   if (p.programs <= 0 ||
       p.programs / kMaxWaves >= p.processors * p.residentBlocks)
     return std::nullopt;

@@ -244,8 +244,8 @@ private:
     // Without splits, bits are others.
     kernel.isSplitAlone |= facts.splitKeys != 0;
     split.wideMerge = rules.wideMerge;
-    // A split may have no key.
-    split.someKeys = false;
+    // A split may have no key, and so may some of its rows where others have.
+    split.someKeys = split.ownRows = false;
   }
 
   const AttentionFacts facts;

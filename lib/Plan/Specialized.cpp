@@ -133,17 +133,16 @@ public:
   /// scores are 1.04 to 1.36 of the rate of two loops at D 128, where programs
   /// that are not split are 0.98 (bench/results/2026-11-27-h100-loops.md).
   bool splitsInOneLoop(const KernelShape &many) const {
-    return isPlain && isOne && many.rows == rules.tile.rows && widest <= 128;
+    return isPlain && hasEqualPrograms() && many.rows == rules.tile.rows &&
+           widest <= 128;
   }
 
   /// Whether the keys of `many`, the kernel for many programs, may be split.
-  /// The rule for splits counts with programs that are equally long. Between
-  /// D 128 and 256 splits that it chose were slower than none
-  /// (bench/results/2026-11-25-h100-sweep.md).
+  /// The rule for splits counts with programs that are equally long, or evenly
+  /// longer.
   bool hasSplits() const {
-    bool isFitted = widest <= 128 || widest >= 256;
-    return rules.hasSplits && isFitted && !facts.scoreTiles &&
-           !facts.isPacked && !facts.hasPages && hasEqualPrograms();
+    return rules.hasSplits && !facts.scoreTiles && !facts.isPacked &&
+           !facts.hasPages && isOne && !mask.hasLowerBound;
   }
 
   /// Whether blocks are to take programs in turn. How long those of packed

@@ -23,6 +23,7 @@ StoredKernel::StoredKernel(KernelInfo given, std::string text,
   info.follows = false;
   info.workspace.clear();
   info.splitKeys.steps.clear();
+  info.leastKeys.steps.clear();
   info.splits = info.keysOfSplit = 0;
   info.dynamic = false;
   info.manyPrograms = info.leastBusy = 0;

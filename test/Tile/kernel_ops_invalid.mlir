@@ -72,6 +72,15 @@ tile.kernel @workspace_scalar(%x: memref<?xf32> {tile.access = #in}, %w: f32 {ti
 // -----
 
 #in = #tile.access<in>
+// expected-error @+1 {{expects a map from the 1 symbols of 'grid' to 1 sizes in 'tile.least_keys', found affine_map<() -> (3)>}}
+tile.kernel @least_keys(%x: memref<?xf32> {tile.access = #in})
+    attributes {grid = affine_map<()[s0] -> (s0)>, grid_sizes = array<i64: 0, 0>, tile.least_keys = affine_map<() -> (3)>} {
+  tile.return
+}
+
+// -----
+
+#in = #tile.access<in>
 // expected-error @+1 {{expects a map from the 1 symbols of 'grid' to 1 sizes in 'tile.split_keys', found affine_map<() -> (3)>}}
 tile.kernel @split_keys(%x: memref<?xf32> {tile.access = #in})
     attributes {grid = affine_map<()[s0] -> (s0)>, grid_sizes = array<i64: 0, 0>, tile.split_keys = affine_map<() -> (3)>} {

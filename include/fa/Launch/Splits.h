@@ -25,12 +25,16 @@ struct SplitProblem {
   int64_t programs = 0;       ///< that there would be without splits
   int64_t processors = 1;     ///< of the card
   int64_t residentBlocks = 1; ///< that a processor holds at a time
-  int64_t tiles = 0;          ///< of a program's keys
-  int64_t tileBytes = 1;      ///< of K and V that a program reads for a tile
-  int64_t tileRows = 1;       ///< of queries
+  int64_t tiles = 0;          ///< of a program's keys, the most that one has
+  /// Tiles that the program with fewest has less. Those of the others lie
+  /// between, evenly, and those with most come first.
+  int64_t tilesLess = 0;
+  int64_t tileBytes = 1; ///< of K and V that a program reads for a tile
+  int64_t tileRows = 1;  ///< of queries
   int64_t tileKeys = 1;
-  int64_t parts = 1;     ///< that read a program's tile together
-  bool computes = false; ///< dots of warpgroups, and not reading, take time
+  int64_t mergeTiles = 1; ///< 128 columns each, of a row that is merged
+  int64_t parts = 1;      ///< that read a program's tile together
+  bool computes = false;  ///< dots of warpgroups, and not reading, take time
   /// Rows of K or V are longer than 128 bytes and no multiple of 32 bytes.
   bool hasUnevenRows = false;
 };
@@ -60,18 +64,23 @@ struct SplitProblem {
 /// 5 %. Of blocks of four parts, 32 of them read 94 GB/s each and 64 of them
 /// what memory gives.
 ///
-/// Of programs that wait for arithmetic each wave takes what its longest
-/// program does, counted in bytes as well (75 KiB a microsecond): for each tile
-/// its bytes, or `scoreMillibytes` (6.5 bytes) for each score if that is more,
-/// in tiles of more than 128 rows `overlappedScoreMillibytes` (4.4 bytes) – of
-/// uneven rows `unevenRowsPercent` (twice) of its bytes count – and
-/// `rowBytes` (3.2 KiB) for each row. The merge costs `computedMergeBytes` (195
-/// KiB), and `mergeRowBytes` (1.6 KiB for 64 of them) for each row of a block
-/// that leaves something to it. Fitted to the same card, bf16, D 64 to 256,
-/// tiles of 64 and 128 rows and 128 keys, 4 to 128 programs of 1k to 16k keys,
-/// 1 to 32 splits (bench/results/2026-11-23-h200-packed-roles.md), and tiles of
-/// 192 rows to an H100, D 64 to 112, one and two heads of 2k to 10k keys, 1 to
-/// 4 splits (2026-11-25-h100-sweep.md).
+/// Programs that wait for arithmetic go to the processor that is free first,
+/// those with most tiles first. All together take the most of: what the longest
+/// program takes; what all take, shared by all processors; and, as some
+/// processor has one of each wave, so many times what the longest of the last
+/// wave takes. A program is counted in bytes as well (75 KiB a microsecond):
+/// for each tile its bytes, or `scoreMillibytes` (6.5 bytes) for each score if
+/// that is more, in tiles of more than 128 rows `overlappedScoreMillibytes`
+/// (4.4 bytes) – of uneven rows `unevenRowsPercent` (twice) of its bytes count
+/// – and `rowBytes` (3.2 KiB) for each row. The merge costs
+/// `computedMergeBytes` (195 KiB), and `mergeRowBytes` (1.6 KiB for 64 of them)
+/// for each row of a block that leaves something to it and each 128 columns of
+/// the row. Fitted to the same card, bf16, D 64 to 256, tiles of 64 and 128
+/// rows and 128 keys, 4 to 128 programs of 1k to 16k keys, 1 to 32 splits
+/// (bench/results/2026-11-23-h200-packed-roles.md), and tiles of 192 rows to an
+/// H100, D 64 to 112, one and two heads of 2k to 10k keys, 1 to 4 splits
+/// (2026-11-25-h100-sweep.md); for programs of causal masks, which grow, they
+/// hold, too (2026-11-28-h200-causal-splits.md).
 int64_t chooseSplits(const SplitProblem &problem, const LaunchCosts &costs);
 
 /// Whether the rule finds `one` cheaper than `other`, each in its cheapest

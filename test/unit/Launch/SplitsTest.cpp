@@ -231,6 +231,36 @@ TEST(Splits, OfThreeConsumers) {
   EXPECT_EQ(isCheaper(ofThreeUneven(9, 6), few), false); // 11.2, 6.9
 }
 
+/// Programs of a causal mask, the first of which sees no key before its own, as
+/// measured on an H200 (bench/results/2026-11-28-h200-causal-splits.md), beside
+/// what programs that all are as long as the longest would have.
+TEST(Splits, OfProgramsThatGrow) {
+  auto choose = [](SplitProblem problem, int64_t tilesLess) {
+    problem.tilesLess = tilesLess;
+    return chooseSplits(problem);
+  };
+  // One wave: 64.9 us, unsplit 97.9.
+  EXPECT_EQ(choose(ofThree(98, 73), 73), 2);
+  EXPECT_EQ(choose(ofThree(98, 73), 0), 1);
+  // Of 22 programs 88: 16.2, unsplit 27.5.
+  EXPECT_EQ(choose(ofThree(22, 32), 32), 4);
+  // Blocks of a second wave are short: 21.2 in three, 24.1 in two.
+  EXPECT_EQ(choose(ofOne(64, 32), 32), 3);
+  EXPECT_EQ(choose(ofOne(64, 32), 0), 2);
+  // Two waves are as long as the longest program already: 47.7, in two 60.2.
+  EXPECT_EQ(choose(ofOne(200, 49), 49), 1);
+  // Of rows of two tiles of columns the merge takes longer.
+  SplitProblem wide = ofOne(64, 64);
+  wide.tileBytes = 81960;
+  wide.tileKeys = 64;
+  EXPECT_EQ(choose(wide, 64), 4); // 27.4, unsplit 50.5
+  wide.mergeTiles = 16;
+  EXPECT_LT(choose(wide, 64), 4);
+  // No sum overflows.
+  EXPECT_EQ(choose(ofOne(1, INT64_MAX), INT64_MAX), 128);
+  EXPECT_EQ(choose(ofOne(INT64_MAX, INT64_MAX), INT64_MAX), 1);
+}
+
 TEST(Splits, OfThreeConsumersGoByCosts) {
   LaunchCosts costs;
   auto choose = [&](const SplitProblem &problem) {

@@ -49,6 +49,7 @@ static std::vector<KernelInfo> makePlan() {
   split.args.push_back(tensorOf({kDynamic, kDynamic}));
   split.workspace = {{{sizeOf(0, 1)}}};
   split.splitKeys = sizeOf(0, 1);
+  split.leastKeys = sizeOf(0, 2);
   split.splits = 5;
   split.keysOfSplit = 100;
   split.fewPrograms = 2;

@@ -121,9 +121,9 @@ TEST(Forward, HasClustersForFullAttentionAlone) {
   EXPECT_EQ(planOf(facts, "sm_90a").find("_clusters"), std::string::npos);
 }
 
-/// The rule for splits has costs of programs that are equally long, of one
-/// consumer and two.
-TEST(Forward, SplitsManyProgramsWhereTheyAreAlike) {
+/// The rule for splits has costs of programs that are equally long, or evenly
+/// longer the later their rows are.
+TEST(Forward, SplitsManyProgramsWhereTheirLengthsAreKnown) {
   auto isSplit = [](const AttentionFacts &facts, StringRef asked = "splits=0") {
     return planOf(facts, "sm_90a", asked).find("_roles 128x128+") !=
            std::string::npos;
@@ -132,15 +132,18 @@ TEST(Forward, SplitsManyProgramsWhereTheyAreAlike) {
   EXPECT_TRUE(isSplit(facts));
   EXPECT_TRUE(isSplit(facts, "splits=3"));
   EXPECT_FALSE(isSplit(facts, "splits=1"));
-  EXPECT_EQ(planOf(ofHalves(160), "sm_90a").find("_roles 128x96+"),
-            std::string::npos);
-  EXPECT_NE(planOf(ofHalves(160), "sm_90a").find("_roles 128x96"),
+  EXPECT_NE(planOf(ofHalves(160), "sm_90a").find("_roles 128x96+"),
             std::string::npos);
   EXPECT_NE(planOf(ofHalves(256), "sm_90a").find("_roles 128x64+"),
             std::string::npos);
   facts.mask.lengths = 1;
   EXPECT_TRUE(isSplit(facts));
   facts.mask = causal();
+  EXPECT_TRUE(isSplit(facts));
+  facts.mask.hasLowerBound = true;
+  EXPECT_FALSE(isSplit(facts));
+  facts.mask = causal();
+  facts.mask.readsRows = true;
   EXPECT_FALSE(isSplit(facts));
   EXPECT_NE(planOf(ofHalves(64), "sm_90a").find("_roles 192x128+"),
             std::string::npos);
