@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <optional>
 
 using namespace fa;
 
@@ -643,4 +644,30 @@ TEST(Candidates, OfPersistentKernelsAreKnown) {
             "whole");
   EXPECT_EQ(candidates(plan, {keys(3, 4096)}, 12, /*residentBlocks=*/8),
             "split merge whole");
+}
+
+/// Programs that see fewer keys than the longest, and rows of many columns,
+/// which take longer to merge, are told to the rule for splits.
+TEST(ChooseLaunch, SplitsGoByTheShortestProgramAndTheMerge) {
+  auto splitsOf = [](std::optional<SizeExpr> least, int64_t columns) {
+    std::vector<KernelInfo> plan = makePlan();
+    for (KernelInfo *kernel : {&plan[0], &plan[1]})
+      kernel->workspace[0].sizes[1] = {{{SizeExpr::Const, columns}}};
+    plan[0].persistent = true;
+    plan[0].tile = {192, 128};
+    plan[0].sharedBytes = 90224;
+    plan[0].leastKeys = least.value_or(SizeExpr());
+    EXPECT_FALSE(checkPlan(plan));
+    LaunchArgument arguments[] = {keys(98, 9408)};
+    auto choice = chooseLaunch(plan, arguments, 132, Workspace::any());
+    return choice ? choice->splits : -1;
+  };
+  SizeExpr none = {{{SizeExpr::Const, 0}}}, all = size(0, 1),
+           below = {{{SizeExpr::Const, -9408}}};
+  EXPECT_EQ(splitsOf(std::nullopt, 64), 1);
+  EXPECT_EQ(splitsOf(all, 64), 1);
+  EXPECT_EQ(splitsOf(none, 64), 2);
+  EXPECT_EQ(splitsOf(below, 64), 2);
+  EXPECT_EQ(splitsOf(none, 128), 2);
+  EXPECT_EQ(splitsOf(none, 129 * 16), 1);
 }
