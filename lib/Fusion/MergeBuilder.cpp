@@ -14,6 +14,8 @@
 #include "ProgramBuilder.h"
 #include "WorkspaceSignature.h"
 
+#include "fa/Support/LaunchLimits.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -21,16 +23,8 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-/// Rows of a program's tile where it merges whole ones; else, of its one row,
-/// the most columns.
-static constexpr int64_t kWideRows = 16, kColumns = 128;
-
-/// The most splits that are loaded at a time: what takes time where rows are
-/// few is the way to memory, and where they are many the registers, of which 32
-/// splits take 64 to 255, 16 of them 40 to 128 and 8 of them 32 to 64 (sm_90a,
-/// D 64 to 160), as a processor has room for fewer warps
-/// (bench/results/2026-11-28-h200-causal-splits.md).
-static constexpr int64_t kAhead = 32, kAheadOfFew = 16, kAheadOfMany = 8;
+/// Rows of a program's tile where it merges whole ones.
+static constexpr int64_t kWideRows = 16;
 
 static int64_t outputColumns(const AttentionFunction &source) {
   OnlineAttentionOp attention = source.attention;
@@ -41,9 +35,7 @@ namespace {
 
 class MergeBuilder : ProgramBuilder {
 public:
-  MergeBuilder(OpBuilder &b, const AttentionFunction &source,
-               const KernelShape &shape, int64_t ahead)
-      : ProgramBuilder(b, source, shape), ahead(ahead) {}
+  using ProgramBuilder::ProgramBuilder;
 
   KernelOp build(StringRef name, StringRef entry) {
     beginKernel(name, entry);
@@ -56,7 +48,7 @@ public:
     Value splits = countSplits(), first = index(0);
     SmallVector<Value> state = initialState(shape.columns, /*withSink=*/true);
     if (!shape.wideMerge) {
-      for (int64_t step = ahead; step > 1; step /= 2) {
+      for (int64_t step = shape.mergeAhead; step > 1; step /= 2) {
         Value whole = arith::MulIOp::create(
             b, arith::DivUIOp::create(b, splits, index(step)), index(step));
         state = mergeSplits(first, whole, step, state);
@@ -109,7 +101,6 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
-  int64_t ahead;         ///< the most splits that are loaded at a time
   Value column;          ///< of the output where the tile begins
   bool inBounds = false; ///< no tile reaches beyond the output
 };
@@ -130,14 +121,11 @@ KernelOp fa::buildMergeKernel(OpBuilder &b, AttentionFunction source,
   shape.columns =
       shape.wideMerge
           ? columns
-          : std::min<int64_t>(llvm::PowerOf2Ceil(columns), kColumns);
-  int64_t ahead = of.pack != KernelShape::OneHead ? kAhead
-                  : of.fewPrograms                ? kAheadOfFew
-                                                  : kAheadOfMany;
+          : std::min<int64_t>(llvm::PowerOf2Ceil(columns), kMergeColumns);
   KernelOp merge =
-      MergeBuilder(b, source, shape, ahead).build(name, first.getEntryName());
+      MergeBuilder(b, source, shape).build(name, first.getEntryName());
   // Of a decode it pays where a row is all of a warp's columns.
-  bool isOneTile = columns <= kColumns && shape.columns == kColumns;
+  bool isOneTile = columns <= kMergeColumns && shape.columns == kMergeColumns;
   if (of.pack == KernelShape::OneHead || of.fewerRows ||
       (of.pack == KernelShape::Heads && isOneTile && !of.wideMerge))
     merge->setAttr(KernelOp::warpRowsAttrName, b.getUnitAttr());

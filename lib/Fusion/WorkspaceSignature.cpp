@@ -6,8 +6,6 @@
 
 #include "WorkspaceSignature.h"
 
-#include "fa/Fusion/MaskAnalysis.h"
-
 using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
@@ -86,13 +84,10 @@ void fa::setSplitAttributes(KernelOp kernel, const AttentionFunction &source,
         AffineMapAttr::get(workspaceSizes(source, types[n], names)));
   if (shape.part != KernelShape::Split)
     return;
-  OnlineAttentionOp attention = source.attention;
   kernel->setAttr(
       KernelOp::splitKeysAttrName,
       AffineMapAttr::get(names.map({nameWorkspaceSizes(source, names)})));
-  MaskRule rule = analyzeMask(attention.getMask());
-  if (shape.pack == KernelShape::OneHead && rule.growsWithQuery() &&
-      !rule.hasLowerBound())
+  if (shape.growsWithRows)
     kernel->setAttr(KernelOp::leastKeysAttrName,
                     AffineMapAttr::get(
                         names.map({nameWorkspaceSizes(source, names) -

@@ -153,6 +153,10 @@ static Failure checkWorkspace(const KernelInfo &kernel) {
         return failure;
   if (!kernel.splitKeys.steps.empty())
     return {};
+  if (!kernel.leastKeys.steps.empty())
+    return failOf(kernel,
+                  "expected how many keys there are (split_keys), where "
+                  "a row sees least_keys of them, found none");
   if (kernel.keysOfSplit)
     return failOf(kernel,
                   "expected how many keys there are (split_keys), "

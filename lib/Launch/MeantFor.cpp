@@ -9,6 +9,7 @@
 #include "Workspace.h"
 
 #include "fa/Launch/CheckArguments.h"
+#include "fa/Support/LaunchLimits.h"
 
 #include <optional>
 
@@ -41,15 +42,15 @@ static bool hasUnevenRows(const KernelInfo &kernel) {
   });
 }
 
-/// Tiles of 128 columns of what splits leave, the first tensor in workspace.
+/// Programs that merge a row of what splits leave, the first tensor in
+/// workspace.
 static int64_t countMergeTiles(const KernelInfo &kernel,
                                std::span<const LaunchArgument> given) {
-  constexpr int64_t columnsOfTile = 128;
   if (kernel.workspace.empty() || kernel.workspace.front().sizes.empty())
     return 1;
   int64_t columns =
       evaluate(kernel.workspace.front().sizes.back(), given).value_or(1);
-  return columns / columnsOfTile + (columns % columnsOfTile != 0);
+  return columns / kMergeColumns + (columns % kMergeColumns != 0);
 }
 
 SplitProblem fa::describeProblem(const KernelInfo &kernel,

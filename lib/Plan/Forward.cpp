@@ -13,6 +13,13 @@
 using namespace llvm;
 using namespace fa;
 
+/// The most splits that a merge of many rows loads at a time, where programs
+/// are few and where they are many: its warps wait for memory, and the fewer
+/// registers each has, the more of them a processor holds. 32 splits take 64 to
+/// 255, 16 of them 40 to 128 and 8 of them 32 to 64 (sm_90a, D 64 to 160;
+/// bench/results/2026-11-28-h200-causal-splits.md).
+static constexpr int64_t kAheadOfFew = 16, kAheadOfMany = 8;
+
 namespace {
 
 class ForwardPlanner {
@@ -243,7 +250,12 @@ private:
     split.keysOfSplit = facts.splitKeys;
     // Without splits, bits are others.
     kernel.isSplitAlone |= facts.splitKeys != 0;
+    split.growsWithRows = shape.pack == KernelShape::OneHead &&
+                          facts.mask.growsWithQuery &&
+                          !facts.mask.hasLowerBound;
     split.wideMerge = rules.wideMerge;
+    if (shape.pack == KernelShape::OneHead)
+      split.mergeAhead = shape.fewPrograms ? kAheadOfFew : kAheadOfMany;
     // A split may have no key, and so may some of its rows where others have.
     split.someKeys = split.ownRows = false;
   }

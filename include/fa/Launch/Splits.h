@@ -26,13 +26,13 @@ struct SplitProblem {
   int64_t processors = 1;     ///< of the card
   int64_t residentBlocks = 1; ///< that a processor holds at a time
   int64_t tiles = 0;          ///< of a program's keys, the most that one has
-  /// Tiles that the program with fewest has less. Those of the others lie
-  /// between, evenly, and those with most come first.
+  /// With `computes`: tiles that the program with fewest has less. Those of the
+  /// others lie between, evenly, and those with most come first.
   int64_t tilesLess = 0;
   int64_t tileBytes = 1; ///< of K and V that a program reads for a tile
   int64_t tileRows = 1;  ///< of queries
   int64_t tileKeys = 1;
-  int64_t mergeTiles = 1; ///< 128 columns each, of a row that is merged
+  int64_t mergeTiles = 1; ///< of kMergeColumns, of a row that is merged
   int64_t parts = 1;      ///< that read a program's tile together
   bool computes = false;  ///< dots of warpgroups, and not reading, take time
   /// Rows of K or V are longer than 128 bytes and no multiple of 32 bytes.

@@ -21,7 +21,13 @@ struct KernelShape {
   /// Of Split: keys of each of them, which the launch does not choose; 0: as
   /// many tiles for each as for any other.
   int64_t keysOfSplit = 0;
+  /// Of Split: the later a program's rows are, the more keys they see, from the
+  /// first key on.
+  bool growsWithRows = false;
   bool wideMerge = false; ///< a program merges whole rows, split by split
+  /// Of Split, without wideMerge: the most splits that its merge loads at a
+  /// time.
+  int64_t mergeAhead = 32;
   int64_t rows = 64;      ///< queries in a tile
   int64_t columns = 128;  ///< keys in a tile
   bool unitStride = true; ///< elements of a row are neighbours

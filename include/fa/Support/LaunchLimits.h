@@ -14,6 +14,10 @@ namespace fa {
 /// The most splits of the keys.
 inline constexpr int64_t kMaxSplits = 1024;
 
+/// The most columns of one row that a program of a merge of splits has, which
+/// costs of merges are counted by.
+inline constexpr int64_t kMergeColumns = 128;
+
 /// The most blocks of a cluster: 8 run on every card (PTX ISA, "Cluster of
 /// Cooperative Thread Arrays").
 inline constexpr int64_t kMaxCluster = 8;

@@ -670,4 +670,14 @@ TEST(ChooseLaunch, SplitsGoByTheShortestProgramAndTheMerge) {
   EXPECT_EQ(splitsOf(below, 64), 2);
   EXPECT_EQ(splitsOf(none, 128), 2);
   EXPECT_EQ(splitsOf(none, 129 * 16), 1);
+
+  std::vector<KernelInfo> plan = makeChain();
+  plan[0].leastKeys = none;
+  EXPECT_EQ(
+      checkPlan(plan).message(),
+      "@split: expected how many keys there are (split_keys), where a row "
+      "sees least_keys of them, found none");
+  plan = makePlan();
+  plan[0].leastKeys = size(0, 2);
+  EXPECT_TRUE(checkPlan(plan));
 }
