@@ -115,19 +115,28 @@ static LogicalResult verifyBox(Operation *op, Value memory, ValueRange indices,
 }
 
 LogicalResult FetchOp::verify() {
-  if (getJoined() && (getDims().empty() || getDims()[0] < 1))
-    return emitOpError("expects a dimension before that of the rows to join "
-                       "them with, found dimensions ")
-           << getDims();
+  if (bool(getHeads()) != bool(getGroup()))
+    return emitOpError("expects a dimension of heads and a group together");
+  if (getHeads()) {
+    int64_t rank = cast<MemRefType>(getSource().getType()).getRank();
+    if (int64_t(*getHeads()) >= rank ||
+        llvm::is_contained(getDims(), int64_t(*getHeads())))
+      return emitOpError("expects heads along a dimension that is neither the "
+                         "rows' nor the columns', found ")
+             << *getHeads() << " beside " << getDims();
+    if (getTable() || getEnd())
+      return emitOpError("expects heads of an argument as a whole, found a "
+                         "table or an end");
+  }
   if (bool(getTable()) != bool(getSequence()))
     return emitOpError("expects a table and a sequence together");
   if (getTable()) {
     auto table = cast<MemRefType>(getTable().getType());
     if (table.getRank() != 2 || !table.getElementType().isInteger(32))
       return emitOpError("expects a table of i32 of rank 2, found ") << table;
-    if (getDims() != ArrayRef<int64_t>{2, 3} || getJoined())
+    if (getDims() != ArrayRef<int64_t>{2, 3})
       return emitOpError("expects pages of rank 4 whose rows are dimension 2, "
-                         "not joined, found dimensions ")
+                         "found dimensions ")
              << getDims();
   }
   return verifyBox(*this, getSource(), getIndices(), getDims(),

@@ -225,9 +225,13 @@ def TileGPU_FetchOp : TileGPU_Op<"fetch",
     By the tensor memory accelerator: dimensions `dims` of the source, a kernel
     argument, are those of the tile, which begins at `indices`; outside the
     source it reads 0, and so it does from row `end` on. Rows, the base and the
-    first column of the tile are at multiples of 16 bytes. With `joined`, rows
-    go on through the dimension before theirs, whose index is 0: the source has
-    no gaps between the two.
+    first column of the tile are at multiples of 16 bytes.
+
+    With `heads`, rows are a block of those of `tile.grouped_view`: `group`
+    heads, along dimension `heads`, of each query. The block's first head and
+    first query are at `indices`; a rule of the kernel says of what the source's
+    heads are a multiple, so that a launch knows the group. Rows of the slot
+    that the block has not read as 0.
 
     With a table, rows are those of a sequence in pages, as `tile.paged_view`
     has them: row `j` is row `j mod page` of page `table[sequence, j / page]`,
@@ -239,11 +243,11 @@ def TileGPU_FetchOp : TileGPU_Op<"fetch",
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
       DenseI64ArrayAttr:$dims, Optional<Index>:$end,
-      Optional<AnyMemRef>:$table, Optional<Index>:$sequence, UnitAttr:$joined,
-      UnitAttr:$any_end, TileGPU_ChannelType:$channel, Index:$step);
+      Optional<AnyMemRef>:$table, Optional<Index>:$sequence,
+      OptionalAttr<I64Attr>:$heads, Optional<Index>:$group, UnitAttr:$any_end, TileGPU_ChannelType:$channel, Index:$step);
   let assemblyFormat = [{
-    $source `[` $indices `]` `dims` $dims (`joined` $joined^)?
-    (`any_end` $any_end^)? (`end` $end^)?
+    $source `[` $indices `]` `dims` $dims
+    (`heads` $heads^ `of` $group)? (`any_end` $any_end^)? (`end` $end^)?
     (`through` $table^ `[` $sequence `]`)? `to` $channel `,` $step
     attr-dict `:` type($source) (`through` type($table)^)? `,` type($channel)
   }];

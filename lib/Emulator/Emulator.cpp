@@ -136,10 +136,11 @@ static std::vector<BoxMap> openMaps(const KernelInfo &kernel,
   std::vector<BoxMap> maps;
   for (const TensorMapInfo &info : kernel.tensorMaps) {
     const LaunchArgument &argument = arguments[info.argument];
-    maps.push_back({shapeOf(info, argument),
-                    static_cast<const char *>(argument.data),
+    TensorMapShape shape =
+        shapeOf(info, argument, groupOf(kernel, info, arguments));
+    maps.push_back({shape, static_cast<const char *>(argument.data),
                     uint32_t(byteSize(argument.type)),
-                    isSwizzled(shapeOf(info, argument), argument.type)});
+                    isSwizzled(shape, argument.type)});
   }
   return maps;
 }

@@ -41,8 +41,12 @@ void AttentionBuilder::buildCoordinates() {
   }
   if (shape.pack == KernelShape::Queries) {
     packed = findPacked();
-    firstRow = index(0);
-    lastRow = arith::SubIOp::create(b, numQueries, index(1));
+    GroupedRows rows = groupedRows();
+    firstRow = rows.findFirst(b, tileStart).query;
+    Value end = rows.endOfQueries(
+        b, arith::AddIOp::create(b, tileStart, index(shape.rows)));
+    end = arith::MinSIOp::create(b, end, numQueries);
+    lastRow = arith::SubIOp::create(b, end, index(1));
     return;
   }
   firstRow = tileStart;

@@ -42,16 +42,6 @@ queriesOf(const AttentionFunction &source) {
   return rows;
 }
 
-/// Whether heads and queries are dimensions of the argument, so that a rule can
-/// say that nothing lies between them.
-static bool joinsQueries(const ArgumentView &view) {
-  auto isOwn = [](const ViewDim &dim) {
-    return dim.parts.size() == 1 && dim.divisor == 1 &&
-           dim.unitDim == dim.parts[0];
-  };
-  return isOwn(view.dims[1]) && isOwn(view.dims[2]);
-}
-
 bool fa::hasVariant(const AttentionFunction &source, const KernelShape &shape) {
   // A launch reads how many queries or keys there are off a size of the
   // argument.
@@ -60,11 +50,8 @@ bool fa::hasVariant(const AttentionFunction &source, const KernelShape &shape) {
     return false;
   if (shape.alignedScores && scoreTiles(source).empty())
     return false;
-  if (shape.pack == KernelShape::Queries)
-    return shape.maxQueries > 0 && joinsQueries(source.q) &&
-           llvm::all_of(source.results, [](const auto &result) {
-             return joinsQueries(result.view);
-           });
+  if (shape.pack == KernelShape::Queries && shape.maxQueries == 0)
+    return false;
   if (shape.pack == KernelShape::Heads)
     return llvm::all_of(queriesOf(source), [](auto &entry) {
       const ViewDim &dim = entry.second->dims[2];
@@ -134,6 +121,19 @@ static SmallVector<Type> argumentTypes(const AttentionFunction &source,
 // Grid and size rules
 //===----------------------------------------------------------------------===//
 
+/// Of the rows of a tile.grouped_view: a block has ⌊block ⌈g / block⌉ / g⌋
+/// queries, which is 1 of a group that is larger than it.
+static AffineExpr countGroupedTiles(AffineExpr group, AffineExpr queries,
+                                    const KernelShape &shape) {
+  int64_t block = shape.boxRows;
+  if (!block)
+    return (queries * group).ceilDiv(shape.rows);
+  AffineExpr blocksOfQuery = group.ceilDiv(block);
+  AffineExpr ofBlock = (blocksOfQuery * block).floorDiv(group);
+  AffineExpr blocks = queries.ceilDiv(ofBlock) * blocksOfQuery;
+  return blocks.ceilDiv(shape.rows / block);
+}
+
 /// Tiles of queries, query heads, batches; or tiles of the heads of a group, KV
 /// heads, batches. Each tile has programs for its splits, or for parts of its
 /// columns where they are merged.
@@ -148,10 +148,10 @@ static AffineMap getGrid(const AttentionFunction &source,
   if (shape.pack != KernelShape::OneHead) {
     AffineExpr all = sizeOfQ(1);
     heads = names.size(k, k.number, 1);
-    AffineExpr rows = all.floorDiv(heads);
-    if (shape.pack == KernelShape::Queries)
-      rows = rows * sizeOfQ(2);
-    tiles = rows.ceilDiv(shape.rows);
+    AffineExpr group = all.floorDiv(heads);
+    tiles = shape.pack == KernelShape::Queries
+                ? countGroupedTiles(group, sizeOfQ(2), shape)
+                : group.ceilDiv(shape.rows);
   } else {
     tiles = sizeOfQ(2).ceilDiv(shape.rows);
     heads = sizeOfQ(1);
@@ -198,8 +198,7 @@ void fa::addCaptureRules(RuleList &rules, OperandRange captures,
   });
 }
 
-static RuleList getRules(const AttentionFunction &source,
-                         const KernelShape &shape) {
+static RuleList getRules(const AttentionFunction &source) {
   func::FuncOp function = source.function;
   RuleList rules(function.getContext());
   const ArgumentView &q = source.q, &k = source.k, &v = source.v;
@@ -235,11 +234,7 @@ static RuleList getRules(const AttentionFunction &source,
     for (unsigned dim = 0; dim < 3; ++dim)
       rules.addEqual(result.view, number, dim, q, q.number, dim);
     rules.addLayout(result.view, number);
-    if (shape.pack == KernelShape::Queries)
-      rules.addJoinedQueries(result.view, number);
   }
-  if (shape.pack == KernelShape::Queries)
-    rules.addJoinedQueries(q, q.number);
   tile::OnlineAttentionOp attention = source.attention;
   for (Region *region : {&attention.getScore(), &attention.getMask()})
     addCaptureRules(rules, attention.getCaptures(), source.captures, *region, q,
@@ -303,7 +298,7 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
   auto kernel = KernelOp::create(
       b, b.getStringAttr(name), TypeAttr::get(b.getFunctionType(types, {})),
       AffineMapAttr::get(grid), b.getDenseI64ArrayAttr(names.names),
-      b.getArrayAttr(getRules(source, shape).rules), b.getStringAttr(entry),
+      b.getArrayAttr(getRules(source).rules), b.getStringAttr(entry),
       /*reference=*/FlatSymbolRefAttr(), /*unfused=*/UnitAttr(),
       b.getArrayAttr(attributes), /*res_attrs=*/ArrayAttr());
   kernel->setAttr(

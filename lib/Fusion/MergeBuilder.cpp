@@ -113,6 +113,9 @@ KernelOp fa::buildMergeKernel(OpBuilder &b, AttentionFunction source,
   OpBuilder::InsertionGuard guard(b);
   KernelShape shape = of;
   shape.part = KernelShape::Merge;
+  // What splits leave lies by heads and queries, however tiles had them.
+  if (shape.pack == KernelShape::Queries)
+    shape.pack = KernelShape::OneHead;
   shape.parts = 1;
   shape.fewPrograms = 0;
   shape.fewerRows = false;

@@ -127,19 +127,6 @@ void ProgramBuilder::findRows(Value tileNumber, bool fromEnd) {
   kvHead = arith::DivUIOp::create(b, head, group);
 }
 
-/// [.., heads, queries, ..] as [.., rows, ..]: a kernel with such rows relies
-/// on there being no gaps.
-static Value joinQueries(ImplicitLocOpBuilder &b, Value memref, int64_t heads) {
-  SmallVector<ReassociationIndices> groups;
-  for (int64_t dim = 0; dim < cast<MemRefType>(memref.getType()).getRank();
-       ++dim)
-    if (dim == heads + 1)
-      groups.back().push_back(dim);
-    else
-      groups.push_back({dim});
-  return memref::CollapseShapeOp::create(b, memref, groups);
-}
-
 Value ProgramBuilder::rowsOf(Value memref, ArrayRef<OpFoldResult> leading) {
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
   SmallVector<OpFoldResult> offsets(leading), sizes(leading.size() + 1, one);
@@ -161,18 +148,21 @@ Value ProgramBuilder::rowsOf(Value memref, ArrayRef<OpFoldResult> leading) {
     sizes.append({group, one});
     break;
   case KernelShape::Queries:
-    memref = joinQueries(b, memref, leading.size() + 1);
-    offsets.push_back(arith::MulIOp::create(b, head, numQueries).getResult());
-    sizes.push_back(arith::MulIOp::create(b, group, numQueries).getResult());
-    break;
+    offsets.append({head, zero});
+    sizes.append({group, numQueries});
+    Value heads = rowsAt(memref, offsets, sizes, /*dims=*/2);
+    auto type = GroupedViewOp::typeOf(cast<MemRefType>(heads.getType()));
+    return GroupedViewOp::create(
+        b, type, heads,
+        shape.boxRows ? b.getI64IntegerAttr(shape.boxRows) : IntegerAttr());
   }
   return rowsAt(memref, offsets, sizes);
 }
 
 Value ProgramBuilder::rowsAt(Value memref, SmallVector<OpFoldResult> offsets,
-                             SmallVector<OpFoldResult> sizes) {
+                             SmallVector<OpFoldResult> sizes, unsigned dims) {
   auto type = cast<MemRefType>(memref.getType());
-  SmallVector<int64_t> kept = {ShapedType::kDynamic};
+  SmallVector<int64_t> kept(dims, ShapedType::kDynamic);
   if (type.getRank() > int64_t(offsets.size())) {
     offsets.push_back(b.getIndexAttr(0));
     sizes.push_back(b.getIndexAttr(type.getShape().back()));
@@ -193,14 +183,18 @@ Value ProgramBuilder::partialView(unsigned number, Value split) {
   return rowsOf(kernel.getArgument(first + number), {split});
 }
 
+GroupedRows ProgramBuilder::groupedRows() {
+  return {b, group,
+          shape.boxRows ? std::optional(shape.boxRows) : std::nullopt};
+}
+
 ProgramBuilder::PackedRows ProgramBuilder::findPacked() {
   auto type = tile({shape.rows}, b.getIndexType());
   Value row = IotaOp::create(b, type, 0, ValueRange{});
   row = arith::AddIOp::create(b, row, broadcast(tileStart, type));
-  Value queries = broadcast(numQueries, type);
-  Value heads = arith::DivUIOp::create(b, row, queries);
-  return {arith::AddIOp::create(b, heads, broadcast(head, type)),
-          arith::RemUIOp::create(b, row, queries)};
+  auto place = groupedRows().find(b, row);
+  return {arith::AddIOp::create(b, place.head, broadcast(head, type)),
+          place.query};
 }
 
 //===----------------------------------------------------------------------===//

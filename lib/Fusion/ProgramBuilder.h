@@ -16,6 +16,8 @@
 #include "KernelBody.h"
 #include "KernelBuilder.h"
 
+#include "Tile/GroupedRows.h"
+
 namespace fa {
 
 class ProgramBuilder : protected KernelBody {
@@ -42,6 +44,7 @@ protected:
     Value heads, queries;
   };
   PackedRows findPacked();
+  tile::GroupedRows groupedRows();
   /// How many splits of the keys there are.
   Value countSplits();
   /// The same of what split `split` left in tensor `number` of the workspace:
@@ -82,9 +85,10 @@ protected:
 private:
   Value countRows(Value memory);
   Value rowsOf(Value memref, mlir::ArrayRef<mlir::OpFoldResult> leading);
-  /// The part of `memref`, of which all but the columns are given.
+  /// The part of `memref`, of which all but the columns are given; `dims` of
+  /// these are kept.
   Value rowsAt(Value memref, mlir::SmallVector<mlir::OpFoldResult> offsets,
-               mlir::SmallVector<mlir::OpFoldResult> sizes);
+               mlir::SmallVector<mlir::OpFoldResult> sizes, unsigned dims = 1);
 };
 
 } // namespace fa

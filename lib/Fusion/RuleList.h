@@ -74,12 +74,6 @@ public:
       add(tile::SizeRuleKind::Divisible, argument, dim, argument, dim, factor);
   }
 
-  /// Rows of one head lie behind those of the one before.
-  void addJoinedQueries(const ArgumentView &view, unsigned argument) {
-    add(tile::SizeRuleKind::Packed, argument, view.dims[1].unitDim, argument,
-        view.dims[2].unitDim);
-  }
-
 private:
   /// There are as many as `offsets` in dimension `dim` of `argument`.
   void addSameOffsets(unsigned argument, unsigned dim, unsigned offsets) {

@@ -191,6 +191,17 @@ static Failure checkTensorMap(const KernelInfo &kernel,
     return failOf(kernel, "its tensor map joins dimensions ", map.rowDim - 1,
                   " and ", map.rowDim, " of argument ", map.argument,
                   ", expected a rule that they are packed, found none");
+  bool isMultiple = std::ranges::any_of(kernel.rules, [&](const SizeRule &r) {
+    return r.kind == SizeRule::Multiple && r.argument == map.argument &&
+           r.dim == map.headDim;
+  });
+  if (map.headDim != -1 &&
+      (map.joined || map.paged || map.headDim == map.rowDim ||
+       map.headDim + 1 >= int64_t(info.sizes.size()) || !isMultiple))
+    return failOf(kernel, "its tensor map has heads along dimension ",
+                  map.headDim, " of argument ", map.argument,
+                  ", expected a rule that these are a multiple, and neither "
+                  "rows nor columns nor pages there");
   if (map.paged && (map.joined || info.sizes.size() != 4 || map.rowDim != 2))
     return failOf(kernel,
                   "its tensor map is of pages, expected rank 4 and "

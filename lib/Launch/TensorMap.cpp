@@ -44,32 +44,50 @@ bool fa::fitsTensorMap(const TensorMapInfo &info,
   return true;
 }
 
-/// Of an argument that has `size` rows, or whose pages have.
-static uint32_t rowsOfBox(const TensorMapInfo &info, int64_t size) {
+int64_t fa::groupOf(const KernelInfo &kernel, const TensorMapInfo &info,
+                    std::span<const LaunchArgument> arguments) {
+  for (const SizeRule &rule : kernel.rules)
+    if (info.headDim >= 0 && rule.kind == SizeRule::Multiple &&
+        rule.argument == info.argument && rule.dim == info.headDim)
+      return arguments[rule.argument].sizes[rule.dim] /
+             std::max<int64_t>(arguments[rule.other].sizes[rule.otherDim], 1);
+  return 1;
+}
+
+/// How much of dimension `dim`, of `size`, a box has.
+static int64_t countInBox(const TensorMapInfo &info, int64_t dim, int64_t size,
+                          int64_t group) {
   auto powerOfTwo = [](int64_t number) { return number & -number; };
-  int64_t rows = info.rows;
+  int64_t heads = std::clamp<int64_t>(group, 1, info.rows);
+  if (dim == info.headDim)
+    return heads;
+  if (dim != info.rowDim)
+    return 1;
   if (info.paged && size > 0)
-    rows = std::min(powerOfTwo(rows), powerOfTwo(size));
-  return static_cast<uint32_t>(rows);
+    return std::min(powerOfTwo(info.rows), powerOfTwo(size));
+  return info.headDim < 0 ? info.rows : info.rows / heads;
 }
 
 TensorMapShape fa::shapeOf(const TensorMapInfo &info,
-                           const LaunchArgument &argument) {
+                           const LaunchArgument &argument, int64_t group) {
   TensorMapShape shape = {};
   shape.rank = argument.sizes.size();
   assert(shape.rank >= 2 && shape.rank <= TensorMapShape::maxRank &&
          "the compiler asks for no others");
   auto bytes = static_cast<uint64_t>(byteSize(argument.type));
+  int64_t all[TensorMapShape::maxRank];
+  std::span<int64_t> dims(all, shape.rank);
+  for (size_t n = 0; n < shape.rank; ++n)
+    dims[n] = int64_t(shape.rank - 1 - n);
+  sortDims(info, dims);
   for (size_t n = 0; n < shape.rank; ++n) {
-    size_t d = shape.rank - 1 - n;
     // What is empty is never read, what has one row never stepped over.
-    int64_t size = sizeOf(info, argument, d);
+    int64_t dim = dims[n], size = sizeOf(info, argument, dim);
     shape.sizes[n] = static_cast<uint64_t>(std::max<int64_t>(size, 1));
     shape.strides[n] =
-        size > 1 ? static_cast<uint64_t>(argument.strides[d]) * bytes : 16;
-    shape.box[n] = n == 0 ? static_cast<uint32_t>(info.columns)
-                   : int64_t(d) == info.rowDim ? rowsOfBox(info, size)
-                                               : 1;
+        size > 1 ? static_cast<uint64_t>(argument.strides[dim]) * bytes : 16;
+    shape.box[n] = static_cast<uint32_t>(
+        n == 0 ? info.columns : countInBox(info, dim, size, group));
   }
   return shape;
 }
@@ -92,11 +110,12 @@ std::optional<int> fa::tensorMapType(ElementType type) {
 }
 
 Failure fa::encodeTensorMap(const GpuDriver &cuda, const TensorMapInfo &info,
-                            const LaunchArgument &argument, TensorMap &map) {
+                            const LaunchArgument &argument, int64_t group,
+                            TensorMap &map) {
   if (!cuda.TensorMapEncodeTiled)
     return makeFailure("the NVIDIA driver is too old: expected one that has "
                        "cuTensorMapEncodeTiled");
-  TensorMapShape shape = shapeOf(info, argument);
+  TensorMapShape shape = shapeOf(info, argument, group);
   uint32_t steps[TensorMapShape::maxRank];
   std::fill(std::begin(steps), std::end(steps), 1);
   return cuda.check(
@@ -119,16 +138,17 @@ size_t TensorMapCache::placeOf(const void *data, const TensorMapShape &shape) {
 }
 
 Failure TensorMapCache::get(const GpuDriver &cuda, const TensorMapInfo &info,
-                            const LaunchArgument &argument, TensorMap &map) {
+                            const LaunchArgument &argument, int64_t group,
+                            TensorMap &map) {
   std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock || entries.empty() || !argument.data)
-    return encodeTensorMap(cuda, info, argument, map);
-  TensorMapShape shape = shapeOf(info, argument);
+    return encodeTensorMap(cuda, info, argument, group, map);
+  TensorMapShape shape = shapeOf(info, argument, group);
   Entry &entry = entries[placeOf(argument.data, shape)];
   if (entry.data != argument.data || entry.type != argument.type ||
       entry.shape != shape) {
     entry.data = nullptr;
-    if (Failure failure = encodeTensorMap(cuda, info, argument, entry.map))
+    if (Failure failure = encodeTensorMap(cuda, info, argument, group, entry.map))
       return failure;
     entry.data = argument.data;
     entry.type = argument.type;

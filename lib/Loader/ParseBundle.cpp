@@ -84,7 +84,8 @@ static void readFact(const JsonCursor &json, TensorMapInfo &map, FactRange) {
          json["rows"].integer(),
          json["columns"].integer(),
          json.has("joined") && json["joined"].boolean(),
-         json.has("paged") && json["paged"].boolean()};
+         json.has("paged") && json["paged"].boolean(),
+         json.has("head_dim") ? json["head_dim"].integer() : -1};
 }
 
 /// A postfix program: numbers, ["size", argument, dim] and names of operations.

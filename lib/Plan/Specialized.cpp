@@ -94,6 +94,7 @@ public:
     shape.rows = rules.packedRows;
     shape.columns = bit_floor(uint64_t(many.columns));
     shape.pack = KernelShape::Queries;
+    shape.boxRows = kRowsOfConsumer;
     shape.maxQueries = rules.packedRows;
     shape.fewerRows = true;
     return fit.fitted(shape, rules.slotColumns);

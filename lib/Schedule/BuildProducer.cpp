@@ -8,7 +8,10 @@
 
 #include "PartitionScalars.h"
 
+#include "Tile/GroupedRows.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace fa;
@@ -105,8 +108,27 @@ class Fetcher final : public TileMover {
       table = pages.getTable();
       sequence = build(pages.getSequence());
     }
+    IntegerAttr heads;
+    Value group;
+    if (GroupedViewOp view = box.groups) {
+      heads = b.getI64IntegerAttr(box.headDim);
+      group = build(sizeOfGroup(view));
+      auto place = GroupedRows(b, group, view.getBlock())
+                       .findFirst(b, box.block.build(b, build));
+      Value &head = start[box.headDim];
+      head = arith::AddIOp::create(b, head, place.head);
+      start[box.dims[0]] = place.query;
+    }
     FetchOp::create(b, box.argument, start, box.dims, end, table, sequence,
-                    box.joined, box.anyEnd && table, fetched.fetchedTo(), step);
+                    heads, group, box.anyEnd && table, fetched.fetchedTo(),
+                    step);
+  }
+
+  /// The heads of a view, which a part of an argument has been taken for.
+  static OpFoldResult sizeOfGroup(GroupedViewOp view) {
+    auto part = view.getHeads().getDefiningOp<memref::SubViewOp>();
+    llvm::SmallBitVector dropped = part.getDroppedDims();
+    return part.getMixedSizes()[dropped.find_first_unset()];
   }
 };
 

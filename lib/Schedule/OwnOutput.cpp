@@ -26,6 +26,8 @@ static Value memoryOf(Value view) {
       view = part.getViewSource();
     else if (auto paged = view.getDefiningOp<PagedViewOp>())
       view = paged.getPages();
+    else if (auto grouped = view.getDefiningOp<GroupedViewOp>())
+      view = grouped.getHeads();
     else if (auto slot = view.getDefiningOp<SlotViewOp>())
       view = slot.getPages();
     else

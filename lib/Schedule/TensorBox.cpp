@@ -84,65 +84,43 @@ static std::optional<TensorBox> findBox(Operation *op, RankedTensorType tile,
   return box;
 }
 
-/// The dimension whose rows `view` counts on through the one before it, which
-/// the kernel's rules say has no gaps; −1: it is no such view of an argument.
-static int64_t findJoined(memref::CollapseShapeOp view, BlockArgument argument,
-                          KernelOp kernel) {
-  int64_t joined = -1;
-  for (const ReassociationIndices &group : view.getReassociationIndices()) {
-    if (group.size() == 1)
-      continue;
-    if (group.size() != 2 || joined >= 0)
-      return -1;
-    joined = group.back();
-  }
-  if (joined < 0 || !kernel.getRules())
-    return -1;
-  int64_t number = argument.getArgNumber();
-  auto rules = kernel.getRules()->getAsRange<SizeRuleAttr>();
-  bool isPacked = llvm::any_of(rules, [&](SizeRuleAttr rule) {
-    return rule.getKind() == SizeRuleKind::Packed &&
-           rule.getArgument() == number && rule.getOther() == number &&
-           rule.getDim() == joined - 1 && rule.getOtherDim() == joined;
-  });
-  return isPacked ? joined : -1;
-}
-
-/// Of rows that are those of two dimensions: part of a collapsed argument.
-static std::optional<TensorBox> findJoinedBox(LoadOp load) {
-  auto part = load.getSource().getDefiningOp<memref::SubViewOp>();
-  auto view = part ? part.getSource().getDefiningOp<memref::CollapseShapeOp>()
-                   : memref::CollapseShapeOp();
-  auto argument =
-      view ? dyn_cast<BlockArgument>(view.getSrc()) : BlockArgument();
-  auto kernel = load->getParentOfType<KernelOp>();
-  if (!argument || argument.getOwner() != &kernel.getBody().front() ||
-      !isAligned(argument, kernel) || !part.hasUnitStride())
+/// Of a block of the queries of several heads.
+static std::optional<TensorBox>
+findGroupedBox(LoadOp load, GroupedViewOp view, std::string &reason) {
+  auto refuse = [&](const char *why) {
+    reason = why;
     return std::nullopt;
-  auto type = cast<MemRefType>(argument.getType());
-  int64_t last = type.getRank() - 1;
-  if (last < 2 || last > 4 || findJoined(view, argument, kernel) != last - 1)
-    return std::nullopt;
-  // In the view, rows are the dimension before the columns, as in the box.
-  llvm::SmallBitVector kept = part.getDroppedDims().flip();
-  SmallVector<OpFoldResult> offsets = part.getMixedOffsets(),
-                            sizes = part.getMixedSizes();
-  if (kept.count() != 2 || !kept.test(last - 2) || !kept.test(last - 1) ||
-      !isConstantIntValue(offsets.back(), 0) ||
-      !isSizeOf(sizes.back(), argument, last))
+  };
+  auto found = findViewOfArgument(view.getHeads(), reason);
+  if (!found)
     return std::nullopt;
   TensorBox box;
-  box.argument = argument;
-  box.dims = {last - 1, last};
-  box.origin = BoxIndex(offsets[last - 2]);
-  box.joined = true;
-  if (!load.getInBounds())
-    box.end = sizes[last - 2];
-  box.start = llvm::map_to_vector(
-      offsets, [](OpFoldResult offset) { return BoxIndex(offset); });
-  box.start[last - 2] = BoxIndex();
-  box.start.back() = BoxIndex(load.getIndices()[0]);
-  box.start.push_back(BoxIndex(load.getIndices()[1]));
+  box.argument = found->argument;
+  if (!isAligned(box.argument, load->getParentOfType<KernelOp>()))
+    return refuse("uses an argument whose rows need not begin at multiples "
+                  "of 16 bytes");
+  int64_t rank = cast<MemRefType>(box.argument.getType()).getRank();
+  if (rank > 5)
+    return refuse("uses an argument of more than five dimensions");
+  if (found->dims.size() != 3)
+    return refuse("uses tiles that are not rows of an argument");
+  auto [heads, queries, columns] =
+      std::tie(found->dims[0], found->dims[1], found->dims[2]);
+  if (heads.step != 1 || queries.step != 1 || columns.step != 1 ||
+      columns.dim != rank - 1 || heads.dim == queries.dim)
+    return refuse("uses tiles that are not rows of an argument");
+  if (!queries.isWhole || !columns.isWhole)
+    return refuse("uses a view that ends before its argument does");
+  auto block = static_cast<int64_t>(view.getBlock().value_or(0));
+  if (!block || typeOf(load).getDimSize(0) != block ||
+      !isMultipleOf(load.getIndices()[0], block))
+    return refuse("uses rows that are not a block of those of several heads");
+  box.start = std::move(found->start);
+  box.start[columns.dim] = BoxIndex(load.getIndices()[1]);
+  box.dims = {queries.dim, columns.dim};
+  box.groups = view;
+  box.headDim = heads.dim;
+  box.block = BoxIndex(load.getIndices()[0]);
   return box;
 }
 
@@ -189,8 +167,8 @@ static std::optional<TensorBox> findTileBox(Operation *op,
 std::optional<TensorBox> fa::findTensorBox(LoadOp load, std::string &reason) {
   if (auto view = load.getSource().getDefiningOp<PagedViewOp>())
     return findPagedBox(load, view, reason);
-  if (auto box = findJoinedBox(load))
-    return box;
+  if (auto view = load.getSource().getDefiningOp<GroupedViewOp>())
+    return findGroupedBox(load, view, reason);
   bool anyEnd = load->hasAttr(TileDialect::anyEndAttrName);
   return findTileBox(load, typeOf(load), load.getSource(), load.getIndices(),
                      load.getInBounds() || anyEnd, reason);

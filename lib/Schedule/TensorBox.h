@@ -26,14 +26,17 @@ struct TensorBox {
   mlir::OpFoldResult end;
   /// `start` and `end` count rows from here on; 0: they are the argument's.
   BoxIndex origin;
-  /// The rows are those of two dimensions without a gap, the one before
-  /// `dims[0]`, in which `start` is 0, and that one.
-  bool joined = false;
   /// Rows from `end` on may be anything.
   bool anyEnd = false;
   /// Rows are found through its table; null: they lie in the argument. `start`
   /// is 0 in the dimension of pages.
   tile::PagedViewOp pages;
+  /// Rows are a block of this view's; null: they lie along one dimension. Heads
+  /// are dimension `headDim`, whose `start` is that of the group, and the block
+  /// begins at row `block`; `start` is 0 along the queries.
+  tile::GroupedViewOp groups;
+  int64_t headDim = -1;
+  BoxIndex block;
 };
 
 /// The box of a load of a tile of two dimensions, of any view of an argument in

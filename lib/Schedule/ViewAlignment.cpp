@@ -26,6 +26,9 @@ int64_t fa::unitDim(MemRefType type) {
 }
 
 int64_t fa::unitDim(Value view) {
+  // Of a grouped one they are dimensions 1, beside the heads, and 2.
+  if (auto grouped = view.getDefiningOp<GroupedViewOp>())
+    return unitDim(grouped.getHeads()) == 2 ? 1 : -1;
   auto paged = view.getDefiningOp<PagedViewOp>();
   if (!paged)
     return unitDim(cast<MemRefType>(view.getType()));
@@ -108,6 +111,8 @@ int64_t fa::promisedAlignment(Value view) {
       cast<MemRefType>(view.getType()).getElementTypeBitWidth() / 8;
   if (auto paged = view.getDefiningOp<PagedViewOp>())
     view = paged.getPages();
+  if (auto grouped = view.getDefiningOp<GroupedViewOp>())
+    view = grouped.getHeads();
   if (auto slot = view.getDefiningOp<SlotViewOp>())
     view = slot.getPages();
   while (Operation *op = view.getDefiningOp()) {

@@ -70,6 +70,8 @@ static json::Value toJson(const TensorMapInfo &map) {
                       {"columns", map.columns}};
   if (map.joined)
     object["joined"] = true;
+  if (map.headDim >= 0)
+    object["head_dim"] = map.headDim;
   if (map.paged)
     object["paged"] = true;
   return object;

@@ -18,6 +18,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fa {
@@ -90,15 +91,29 @@ struct SizeRule {
 /// the columns and dimension `rowDim` the rows; all others are one element
 /// wide. The rows of a box are 128 bytes, swizzled as a whole; what is outside
 /// of the argument is read as 0 and not written. `joined`: the rows are those
-/// of dimension `rowDim` and the one before it, which have no gap, as one.
+/// of dimension `rowDim` and the one before it, which have no gap, as one
+/// (bundles of versions before 8). `headDim`, −1 where there is none: rows are
+/// those of a tile.grouped_view, whose group is the size of that dimension by
+/// what the kernel's rules say that it is a multiple of; a box has as many of
+/// these heads as there are, up to `rows`, and as many queries as have room.
 /// `paged`: dimension `rowDim` are the rows of a page, a multiple of 8, and a
 /// box has as many as the largest power of two that divides them and `rows`.
 struct TensorMapInfo {
   int64_t argument = 0, rowDim = 0, rows = 0, columns = 0;
   bool joined = false, paged = false;
+  int64_t headDim = -1;
 
   bool operator==(const TensorMapInfo &) const = default;
 };
+
+/// Sorts `dims`, one for each of the argument's with the innermost first, as
+/// the map has them: rows go from head to head, and then to the next query.
+template <typename Dims>
+void sortDims(const TensorMapInfo &map, Dims &dims) {
+  if (map.headDim >= 0 && map.headDim < map.rowDim)
+    std::swap(dims[dims.size() - 1 - map.headDim],
+              dims[dims.size() - 1 - map.rowDim]);
+}
 
 /// The most tensor maps of a kernel: 128 bytes each of its parameters.
 /// Gradients of packed queries have 15, with those of boxes of one row.

@@ -12,6 +12,7 @@
 
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace fa {
@@ -40,7 +41,12 @@ struct TensorMapShape {
   bool operator==(const TensorMapShape &) const = default;
 };
 TensorMapShape shapeOf(const TensorMapInfo &info,
-                       const LaunchArgument &argument);
+                       const LaunchArgument &argument, int64_t group);
+
+/// The heads that share K and V in a launch of a kernel with map `info`; 1
+/// where the map has no heads.
+int64_t groupOf(const KernelInfo &kernel, const TensorMapInfo &info,
+                std::span<const LaunchArgument> arguments);
 
 /// Whether rows of the boxes are swizzled in 128 bytes (PTX ISA, "Swizzling
 /// Modes"): those that are not longer. The compiler asks for shorter ones of
@@ -49,7 +55,8 @@ bool isSwizzled(const TensorMapShape &shape, ElementType type);
 
 /// Writes the map of an argument that fits. Calls nothing on the card.
 Failure encodeTensorMap(const GpuDriver &cuda, const TensorMapInfo &info,
-                        const LaunchArgument &argument, TensorMap &map);
+                        const LaunchArgument &argument, int64_t group,
+                        TensorMap &map);
 
 /// Maps of the launches before: a layer of a network asks for the same ones
 /// with each token, and the driver checks and packs what it is given each time.
@@ -63,7 +70,7 @@ public:
   /// `encodeTensorMap`, of a map that was not asked for lately. Nothing is
   /// allocated.
   Failure get(const GpuDriver &cuda, const TensorMapInfo &info,
-              const LaunchArgument &argument, TensorMap &map);
+              const LaunchArgument &argument, int64_t group, TensorMap &map);
 
 private:
   /// Empty without an address.

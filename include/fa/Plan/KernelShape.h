@@ -51,9 +51,11 @@ struct KernelShape {
   bool ramp = false;
   /// What the rows of a tile are besides the queries of one head. `Heads`: of
   /// one query, the query heads that share a KV head. `Queries`: of
-  /// `maxQueries` at most, the queries of all these heads, head by head, where
-  /// nothing lies between them.
+  /// `maxQueries` at most, the queries of all these heads (tile.grouped_view).
   enum Pack { OneHead, Heads, Queries } pack = OneHead;
+  /// Of `Queries`: rows that a box brings, the block of tile.grouped_view; 0:
+  /// rows have no blocks.
+  int64_t boxRows = 0;
   int64_t maxQueries = 0; ///< that the kernel is taken for; 0: all
   int64_t maxKeys = 0;    ///< the same of keys; a kernel has one of the two
   /// Where later queries see more keys, the last tile ends with the queries,

@@ -6,6 +6,7 @@
 
 #include "NvidiaLowerings.h"
 
+#include "Tile/GroupedRows.h"
 #include "fa/Conversion/TileGPUToNVVM.h"
 #include "fa/Layout/NamedLayouts.h"
 
@@ -38,7 +39,7 @@ static TensorMapInfo mapOf(Value argument, int64_t rowDim, BufferType buffer) {
 TensorMapInfo fa::tensorMapOf(FetchOp fetch) {
   TensorMapInfo map = mapOf(fetch.getSource(), fetch.getDims()[0],
                             fetch.getChannel().getType().getBuffer());
-  map.joined = fetch.getJoined();
+  map.headDim = fetch.getHeads().value_or(-1);
   map.paged = bool(fetch.getTable());
   return map;
 }
@@ -85,6 +86,8 @@ std::vector<TensorMapInfo> fa::collectTensorMaps(tile::KernelOp kernel) {
     if (int64_t rows = rowsOfPart(fetch))
       return add(mapOfRows(tensorMapOf(fetch), rows));
     add(tensorMapOf(fetch));
+    if (fetch.getGroup())
+      add(mapOfRows(tensorMapOf(fetch), 1));
     if (!fetch.getEnd() || fetch.getAnyEnd())
       return;
     add(mapOfRows(tensorMapOf(fetch), kGroupRows));
@@ -149,6 +152,7 @@ static void fetchRows(NvidiaContext &ctx, FetchOp op, int64_t rows, Value first,
         boxStart(ctx, op.getIndices(), op.getDims()[1], block * columns);
     if (first)
       start[start.size() - 1 - op.getDims()[0]] = first;
+    sortDims(tensorMapOf(op), start);
     if (page)
       start.back() = page;
     Value bytes = offsetBy(ctx, slot, block * blockBytes);
@@ -283,6 +287,35 @@ static void fetchPages(NvidiaContext &ctx, FetchOp op) {
       });
 }
 
+/// By the thread that is alone, or a lane of a warp.
+static void byFetcher(NvidiaContext &ctx, llvm::function_ref<void()> lower) {
+  if (ctx.fetcher == Fetcher::OfWarp)
+    return byOneLane(ctx, lower);
+  lower();
+}
+
+/// A block of rows of several heads: a box of whole queries, and the rows that
+/// are left one by one, from before the first query: fewer than lanes.
+static void fetchGroup(NvidiaContext &ctx, FetchOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  int64_t rows = op.getChannel().getType().getBuffer().getShape()[0];
+  tile::GroupedRows block(b, ctx.mapped(op.getGroup()), rows);
+  Value filled =
+      ctx.i32Of(arith::MulIOp::create(b, block.heads, block.queries));
+  byFetcher(ctx, [&] {
+    expectTile(ctx, op);
+    fetchRows(ctx, op, rows, Value(), Value());
+  });
+  forEachLane(ctx, ctx.i32(1), kWarpThreads, [&](Value lane) {
+    Value row = arith::AddIOp::create(b, filled, lane);
+    scf::IfOp::create(b, isLess(b, row, ctx.i32(rows)),
+                      [&](OpBuilder &, Location) {
+                        fetchRows(ctx, op, 1, ctx.i32(-1), row);
+                        scf::YieldOp::create(b);
+                      });
+  });
+}
+
 /// This block's part of a tile, for all blocks of the cluster: at the same
 /// places of their slots, completing bytes at the same barriers.
 static void fetchShared(NvidiaContext &ctx, FetchOp op) {
@@ -291,13 +324,6 @@ static void fetchShared(NvidiaContext &ctx, FetchOp op) {
   Value to = arith::MulIOp::create(b, rankInCluster(ctx), ctx.i32(rows));
   Value first = ctx.i32Of(ctx.mapped(op.getIndices()[op.getDims()[0]]));
   fetchRows(ctx, op, rows, arith::AddIOp::create(b, first, to), to);
-}
-
-/// By the thread that is alone, or a lane of a warp.
-static void byFetcher(NvidiaContext &ctx, llvm::function_ref<void()> lower) {
-  if (ctx.fetcher == Fetcher::OfWarp)
-    return byOneLane(ctx, lower);
-  lower();
 }
 
 static void fetchTile(NvidiaContext &ctx, FetchOp op) {
@@ -330,6 +356,8 @@ static void lowerFetch(NvidiaContext &ctx, FetchOp op) {
     return;
   if (op.getTable())
     return fetchPages(ctx, op);
+  if (op.getGroup())
+    return fetchGroup(ctx, op);
   fetchTile(ctx, op);
 }
 

@@ -7,6 +7,7 @@
 #ifndef FA_LIB_CONVERSION_TILEGPUTOSIMT_GLOBALVIEW_H
 #define FA_LIB_CONVERSION_TILEGPUTOSIMT_GLOBALVIEW_H
 
+#include "Tile/GroupedRows.h"
 #include "fa/Layout/LinearLayout.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -31,6 +32,17 @@ struct GlobalView {
     mlir::Value last;       ///< page
   };
   std::optional<Pages> pages;
+  /// Where rows are the queries of several heads: `base` is query 0 of head 0,
+  /// and `strides` are of queries and columns.
+  struct Groups {
+    tile::GroupedRows rows;
+    mlir::Value heads, queries; ///< how many there are
+    mlir::Value headStep;       ///< heads are apart by, elements
+  };
+  std::optional<Groups> groups;
+
+  /// Whether rows are apart by a step.
+  bool hasRowStep() const { return !pages && !groups; }
 };
 
 /// A walk over the elements that one thread accesses, from address to address:
@@ -38,7 +50,7 @@ struct GlobalView {
 struct AddressWalk {
   mlir::Value address;
   Coord last;              ///< its coordinates in the tile
-  mlir::Value firstRow;    ///< of a view of pages
+  mlir::Value firstRow;    ///< of a view without a step from row to row
   int64_t firstInTile = 0; ///< the same in the tile
 };
 

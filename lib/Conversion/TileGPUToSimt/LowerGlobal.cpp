@@ -53,8 +53,11 @@ Value fa::addressOf(SimtContext &ctx, const GlobalView &view, ValueRange coords,
                     bool isRowCertain) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value offset = ctx.index(0);
-  if (view.pages) {
-    Value row = findPagedRow(ctx, view, coords[0], isRowCertain);
+  if (!view.hasRowStep()) {
+    Value row = view.groups ? findGroupedRow(ctx, view, coords[0])
+                            : findPagedRow(ctx, view, coords[0], isRowCertain);
+    if (coords.size() == 1)
+      return row;
     offset = arith::MulIOp::create(b, coords[1], view.strides[1]);
     return stepFrom(ctx, row, view.type.getElementType(), offset);
   }
@@ -74,16 +77,16 @@ Value fa::stepFrom(SimtContext &ctx, Value address, Type element, Value step) {
 Value fa::stepTo(SimtContext &ctx, AddressWalk &walk, const GlobalView &view,
                  ValueRange coords, const Coord &inTile, bool isRowCertain) {
   ImplicitLocOpBuilder &b = ctx.b;
-  if (view.pages && !walk.firstRow) {
+  if (!view.hasRowStep() && !walk.firstRow) {
     walk.firstRow = coords[0];
     walk.firstInTile = inTile[0];
   }
-  if (view.pages && (!walk.address || inTile[0] != walk.last[0])) {
+  if (!view.hasRowStep() && (!walk.address || inTile[0] != walk.last[0])) {
     // From the first row on, for the same reason.
-    Value row = arith::AddIOp::create(b, walk.firstRow,
-                                      ctx.index(inTile[0] - walk.firstInTile));
-    walk.address =
-        ctx.opaque(addressOf(ctx, view, {row, coords[1]}, isRowCertain));
+    SmallVector<Value> place(coords);
+    place[0] = arith::AddIOp::create(b, walk.firstRow,
+                                     ctx.index(inTile[0] - walk.firstInTile));
+    walk.address = ctx.opaque(addressOf(ctx, view, place, isRowCertain));
   } else if (!walk.address) {
     walk.address = ctx.opaque(addressOf(ctx, view, coords, isRowCertain));
   } else {
@@ -123,9 +126,14 @@ Value fa::isInside(SimtContext &ctx, const GlobalView &view, ValueRange coords,
                    ArrayRef<bool> certain) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value inside;
-  for (auto [coord, size, sure] : llvm::zip(coords, view.sizes, certain)) {
+  for (auto [dim, coord, size, sure] :
+       llvm::enumerate(coords, view.sizes, certain)) {
     if (sure)
       continue;
+    if (dim == 0 && view.groups) {
+      inside = hasGroupedRow(ctx, view, coord);
+      continue;
+    }
     // Below 0 is beyond every size without a sign.
     Value one =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ult, coord, size);
@@ -208,7 +216,7 @@ static bool storesPairs(tile::StoreOp op) {
   APInt start;
   int64_t unit = type.getRank() - 1;
   int64_t bits = type.getElementTypeBitWidth();
-  return (bits == 16 || bits == 32) && unitDim(view) == unit &&
+  return (bits == 16 || bits == 32) && unitDim(op.getDest()) == unit &&
          contiguousRegisters(layoutOf(type).base, unit) >= 2 &&
          promisedAlignment(op.getDest()) % (2 * bits / 8) == 0 &&
          matchPattern(op.getIndices()[unit], m_ConstantInt(&start)) &&

@@ -65,6 +65,7 @@ void addColumnBitsLowerings(SimtContext &ctx);
 void addControlLowerings(SimtContext &ctx);
 void addElementwiseLowerings(SimtContext &ctx);
 void addGlobalLowerings(SimtContext &ctx);
+void addGroupsLowerings(SimtContext &ctx);
 void addMergeLowerings(SimtContext &ctx);
 void addNarrowLowerings(SimtContext &ctx);
 void addPagesLowerings(SimtContext &ctx);

@@ -49,7 +49,7 @@ mlir::LogicalResult lowerLoad(SimtContext &ctx, tile::LoadOp op);
 mlir::LogicalResult lowerStore(SimtContext &ctx, tile::StoreOp op);
 
 //===----------------------------------------------------------------------===//
-// Pages (LowerPages.cpp)
+// Rows without a step (LowerPages.cpp, LowerGroups.cpp)
 //===----------------------------------------------------------------------===//
 
 /// Where rows of `sequence` are found in `pages`, of rank 4.
@@ -65,6 +65,12 @@ std::pair<mlir::Value, mlir::Value> findPage(SimtContext &ctx,
 /// a row that it has not, some address.
 mlir::Value findPagedRow(SimtContext &ctx, const GlobalView &view,
                          mlir::Value row, bool isCertain);
+/// Where row `row` of a view of the queries of several heads begins, and
+/// whether there is such a row, i1. Of another one, some address.
+mlir::Value findGroupedRow(SimtContext &ctx, const GlobalView &view,
+                           mlir::Value row);
+mlir::Value hasGroupedRow(SimtContext &ctx, const GlobalView &view,
+                          mlir::Value row);
 /// Which packed sequence a slot belongs to: by each thread for itself.
 void lowerSequenceOf(SimtContext &ctx, tile::SequenceOfOp op);
 

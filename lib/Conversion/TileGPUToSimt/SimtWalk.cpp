@@ -144,6 +144,7 @@ void fa::addSimtLowerings(SimtContext &ctx) {
   addControlLowerings(ctx);
   addElementwiseLowerings(ctx);
   addGlobalLowerings(ctx);
+  addGroupsLowerings(ctx);
   addMergeLowerings(ctx);
   addNarrowLowerings(ctx);
   addPagesLowerings(ctx);

@@ -42,10 +42,12 @@ mlir::func::FuncOp createHostFunction(tile::KernelOp kernel,
                                       mlir::ImplicitLocOpBuilder &b,
                                       HostArguments &arguments);
 
-/// Loads from pages, and loads of elements of 8 bits that are widened, become
-/// loads of copies of their rows, widened as they are, in buffers of their own
-/// at the start of the kernel (memref.alloca): what follows knows strides and
-/// wider types alone. A copy lies in the first cache until it is read.
+/// Loads from pages and of the rows of several heads, and loads of elements of
+/// 8 bits that are widened, become loads of copies of their rows, widened as
+/// they are, in buffers of their own at the start of the kernel
+/// (memref.alloca): what follows knows strides and wider types alone. A copy
+/// lies in the first cache until it is read. Rows of several heads are stored
+/// in the same way.
 void stageRows(tile::KernelOp kernel);
 
 /// What dots of gradients read in several ways, the keys for instance as rows

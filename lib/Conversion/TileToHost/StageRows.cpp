@@ -1,10 +1,12 @@
-//===- StageRows.cpp - rows in pages or of 8 bits, side by side -----------===//
+//===- StageRows.cpp - rows that lie apart or narrow, side by side --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
 #include "HostKernel.h"
+
+#include "Tile/GroupedRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -35,18 +37,89 @@ static Type widenedType(tile::LoadOp load) {
   return wide;
 }
 
-/// Replaces one load, from a paged view if `view` is not null, whose elements
-/// become `element`s.
+/// Row `offsets` of `memref`, which is its last dimension.
+static Value rowOf(ImplicitLocOpBuilder &b, Value memref,
+                   ArrayRef<OpFoldResult> offsets) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<OpFoldResult> sizes(offsets.size(), b.getIndexAttr(1)),
+      strides(sizes);
+  sizes.back() = b.getIndexAttr(type.getShape().back());
+  auto row = memref::SubViewOp::inferRankReducedResultType(
+      {type.getShape().back()}, type, offsets, sizes, strides);
+  return memref::SubViewOp::create(b, row, memref, offsets, sizes, strides);
+}
+
+/// A buffer of its own at the start of the kernel.
+static Value allocate(ImplicitLocOpBuilder &b, Operation *user,
+                      ArrayRef<int64_t> sizes, Type element) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(
+      &user->getParentOfType<tile::KernelOp>().getBody().front());
+  return memref::AllocaOp::create(b, MemRefType::get(sizes, element));
+}
+
+/// The first `count` rows of `copy`.
+static Value firstRows(ImplicitLocOpBuilder &b, Value copy, Value count) {
+  auto type = cast<MemRefType>(copy.getType());
+  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
+      sizes = {count}, strides(type.getRank(), b.getIndexAttr(1));
+  for (int64_t size : type.getShape().drop_front())
+    sizes.push_back(b.getIndexAttr(size));
+  return memref::SubViewOp::create(b, copy, offsets, sizes, strides);
+}
+
+/// Rows of a tile of a grouped view without blocks, and where they lie.
+class GroupedTile {
+public:
+  GroupedTile(ImplicitLocOpBuilder &b, tile::GroupedViewOp view, Value first,
+              int64_t rows)
+      : b(b), first(first),
+        places(b, memref::DimOp::create(b, view.getHeads(), 0),
+               view.getBlock()) {
+    assert(!view.getBlock() && "plans of a host have no boxes");
+    Value queries = memref::DimOp::create(b, view.getHeads(), 1);
+    Value left = arith::SubIOp::create(b, places.countRows(b, queries), first);
+    left = arith::MaxSIOp::create(b, left, index(0));
+    count = arith::MinSIOp::create(b, left, index(rows));
+  }
+
+  /// `copy` of each, of its head and query and its number in the tile.
+  void forEachRow(llvm::function_ref<void(Value, Value, Value)> copy) {
+    OpBuilder::InsertionGuard guard(b);
+    auto loop = scf::ForOp::create(b, index(0), count, index(1));
+    b.setInsertionPointToStart(loop.getBody());
+    Value row = loop.getInductionVar();
+    auto place = places.find(b, arith::AddIOp::create(b, first, row));
+    copy(place.head, place.query, row);
+  }
+
+  Value count; ///< rows that there are, the first of the tile
+
+private:
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+
+  ImplicitLocOpBuilder &b;
+  Value first;
+  tile::GroupedRows places;
+};
+
+/// Replaces one load, from a view without strides if `view` is not null, whose
+/// elements become `element`s.
 class RowStager {
 public:
-  RowStager(tile::LoadOp load, tile::PagedViewOp view, Type element)
-      : load(load), view(view), element(element), b(load.getLoc(), load) {}
+  RowStager(tile::LoadOp load, Type element)
+      : load(load), view(load.getSource().getDefiningOp<tile::PagedViewOp>()),
+        element(element), b(load.getLoc(), load) {}
 
   void run() {
+    if (auto grouped = load.getSource().getDefiningOp<tile::GroupedViewOp>())
+      return copyGroup(grouped);
     RankedTensorType type = load.getType();
     int64_t columns =
         cast<MemRefType>(load.getSource().getType()).getDimSize(1);
-    Value copy = allocate({type.getDimSize(0), columns});
+    Value copy = allocate(b, load, {type.getDimSize(0), columns}, element);
     // Rows below 0 are none of the view's and none of the copy's.
     Value zero = index(0), row = load.getIndices()[0];
     Value first = arith::MaxSIOp::create(b, row, zero);
@@ -61,27 +134,36 @@ public:
     else
       copyRows(first, end, copy);
     if (!load.getInBounds())
-      copy = memref::SubViewOp::create(b, copy,
-                                       {b.getIndexAttr(0), b.getIndexAttr(0)},
-                                       {count, b.getIndexAttr(columns)},
-                                       {b.getIndexAttr(1), b.getIndexAttr(1)});
-    Value from = arith::MinSIOp::create(b, row, zero);
+      copy = firstRows(b, copy, count);
+    readFrom(copy, arith::MinSIOp::create(b, row, zero));
+  }
+
+private:
+  /// Makes it a load of `copy` from row `from` on.
+  void readFrom(Value copy, Value from) {
+    RankedTensorType type = load.getType();
     load.getSourceMutable().assign(copy);
     load.getIndicesMutable().slice(0, 1).assign(from);
     if (element != type.getElementType())
       dropWidenings(type);
   }
 
-private:
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
+  void copyGroup(tile::GroupedViewOp grouped) {
+    int64_t rows = load.getType().getDimSize(0);
+    int64_t columns =
+        cast<MemRefType>(load.getSource().getType()).getDimSize(1);
+    Value copy = allocate(b, load, {rows, columns}, element);
+    GroupedTile tile(b, grouped, load.getIndices()[0], rows);
+    OpFoldResult zero = b.getIndexAttr(0);
+    tile.forEachRow([&](Value head, Value query, Value row) {
+      copyRow(rowOf(b, grouped.getHeads(), {head, query, zero}),
+              rowOf(b, copy, {row, zero}));
+    });
+    readFrom(firstRows(b, copy, tile.count), index(0));
   }
 
-  Value allocate(ArrayRef<int64_t> sizes) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(
-        &load->getParentOfType<tile::KernelOp>().getBody().front());
-    return memref::AllocaOp::create(b, MemRefType::get(sizes, element));
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
   }
 
   /// What was loaded to be widened is loaded so.
@@ -101,18 +183,7 @@ private:
     Value row = loop.getInductionVar();
     Value to = arith::SubIOp::create(b, row, first);
     OpFoldResult zero = b.getIndexAttr(0);
-    copyRow(rowOf(load.getSource(), {row, zero}), rowOf(copy, {to, zero}));
-  }
-
-  /// Row `offsets` of `memref`, which is its last dimension.
-  Value rowOf(Value memref, ArrayRef<OpFoldResult> offsets) {
-    auto type = cast<MemRefType>(memref.getType());
-    SmallVector<OpFoldResult> sizes(offsets.size(), b.getIndexAttr(1)),
-        strides(sizes);
-    sizes.back() = b.getIndexAttr(type.getShape().back());
-    auto row = memref::SubViewOp::inferRankReducedResultType(
-        {type.getShape().back()}, type, offsets, sizes, strides);
-    return memref::SubViewOp::create(b, row, memref, offsets, sizes, strides);
+    copyRow(rowOf(b, load.getSource(), {row, zero}), rowOf(b, copy, {to, zero}));
   }
 
   /// Copies rows `first` to `end` of the view, page by page.
@@ -135,9 +206,9 @@ private:
     Value row = overRows.getInductionVar();
     Value within = arith::SubIOp::create(b, row, begin);
     Value to = arith::SubIOp::create(b, row, first);
-    copyRow(rowOf(view.getPages(),
+    copyRow(rowOf(b, view.getPages(),
                   {number, view.getHead(), within, b.getIndexAttr(0)}),
-            rowOf(copy, {to, b.getIndexAttr(0)}));
+            rowOf(b, copy, {to, b.getIndexAttr(0)}));
   }
 
   /// The page that entry `place` of the sequence names. What is no page is the
@@ -195,17 +266,51 @@ private:
 
 } // namespace
 
+/// Replaces one store to a grouped view by one to a buffer, whose rows are
+/// copied to where they belong.
+static void stageStore(tile::StoreOp store, tile::GroupedViewOp view) {
+  ImplicitLocOpBuilder b(store.getLoc(), store);
+  auto type = tile::typeOf(store.getValue());
+  auto memory = cast<MemRefType>(store.getDest().getType());
+  SmallVector<int64_t> sizes = {type.getDimSize(0)};
+  llvm::append_range(sizes, memory.getShape().drop_front());
+  Value copy = allocate(b, store, sizes, type.getElementType());
+  SmallVector<Value> indices(store.getIndices());
+  GroupedTile tile(b, view, indices[0], sizes[0]);
+  indices[0] = arith::ConstantIndexOp::create(b, 0);
+  tile::StoreOp::create(b, store.getValue(), firstRows(b, copy, tile.count),
+                        indices);
+  OpFoldResult zero = b.getIndexAttr(0);
+  tile.forEachRow([&](Value head, Value query, Value row) {
+    if (sizes.size() == 2) {
+      memref::CopyOp::create(b, rowOf(b, copy, {row, zero}),
+                             rowOf(b, view.getHeads(), {head, query, zero}));
+      return;
+    }
+    Value number = memref::LoadOp::create(b, copy, row);
+    memref::StoreOp::create(b, number, view.getHeads(),
+                            ValueRange{head, query});
+  });
+  store.erase();
+}
+
 void fa::stageRows(tile::KernelOp kernel) {
   SmallVector<tile::LoadOp> loads;
   kernel.walk([&](tile::LoadOp load) { loads.push_back(load); });
   for (tile::LoadOp load : loads) {
-    auto view = load.getSource().getDefiningOp<tile::PagedViewOp>();
+    bool hasStrides =
+        !isa_and_nonnull<tile::PagedViewOp, tile::GroupedViewOp>(
+            load.getSource().getDefiningOp());
     Type wide = widenedType(load);
-    if (view || (wide && load.getType().getRank() == 2))
-      RowStager(load, view, wide ? wide : load.getType().getElementType())
-          .run();
+    if (!hasStrides || (wide && load.getType().getRank() == 2))
+      RowStager(load, wide ? wide : load.getType().getElementType()).run();
   }
+  kernel.walk([](tile::StoreOp store) {
+    if (auto view = store.getDest().getDefiningOp<tile::GroupedViewOp>())
+      stageStore(store, view);
+  });
   kernel.walk([](tile::PagedViewOp view) { view.erase(); });
+  kernel.walk([](tile::GroupedViewOp view) { view.erase(); });
   kernel.walk([](tile::SlotViewOp view) {
     ImplicitLocOpBuilder b(view.getLoc(), view);
     Value part = view.expand(b, view.getPages(), view.getSlot(),
