@@ -138,7 +138,9 @@ private:
     shape.rows = shape.maxQueries = rules.packedRows;
     shape.columns = bit_floor(uint64_t(rules.tile.columns));
     shape.pack = KernelShape::Queries;
-    return fit.paired(fit.fitted(shape));
+    shape = fit.paired(fit.fitted(shape));
+    shape.boxRows = countBoxRows(facts, rules, shape.rows);
+    return shape;
   }
 
   KernelShape chooseStrided(const KernelShape &first) const {

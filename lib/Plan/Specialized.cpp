@@ -110,6 +110,7 @@ public:
 
   KernelShape chooseWidePacked(KernelShape wide) const {
     wide.pack = KernelShape::Queries;
+    wide.boxRows = kRowsOfConsumer;
     wide.maxQueries = kRowsOfConsumer;
     return wide;
   }
@@ -288,6 +289,12 @@ bool fa::hasFewPrograms(const AttentionFacts &facts,
 static bool canFetch(const AttentionFacts &facts, const ForwardRules &rules) {
   return rules.specialized.tile.rows && facts.bytes() == 2 &&
          !(facts.hasPages && facts.mask.intervals > 1);
+}
+
+int64_t fa::countBoxRows(const AttentionFacts &facts,
+                         const ForwardRules &rules, int64_t rows) {
+  bool isWhole = rows % kRowsOfConsumer == 0;
+  return canFetch(facts, rules) && isWhole ? kRowsOfConsumer : 0;
 }
 
 /// Keys of a tile of which there is room for two slots; 0: there is none for

@@ -30,6 +30,11 @@ bool hasWideValues(const AttentionFacts &facts, const ForwardRules &rules);
 /// changed by a tensor that it would have to fetch.
 bool hasFewPrograms(const AttentionFacts &facts, const ForwardRules &rules);
 
+/// Of a tile of `rows`, those that a box brings where a partition fetches; 0:
+/// none does.
+int64_t countBoxRows(const AttentionFacts &facts, const ForwardRules &rules,
+                     int64_t rows);
+
 } // namespace fa
 
 #endif // FA_LIB_PLAN_SPECIALIZED_H

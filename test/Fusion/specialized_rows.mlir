@@ -10,8 +10,8 @@
 // PACKED-SAME: tile.warp_rows
 // PACKED-NOT: tile.fewer_rows
 // PACKED: tile.kernel @causal_roles_packed(
-// PACKED-SAME: #tile.size_rule<packed 0[1], 0[2]>
 // PACKED-SAME: tile.fewer_rows
+// PACKED: tile.grouped_view %{{.*}} block 64
 // PACKED: tile.kernel @causal_roles_few_split(
 // Keys between powers of two: where two tiles of them and one of queries have room, for plain scores of masks without a lower edge and many programs.
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="splits=1" shared-bytes=196608' | FileCheck %s --check-prefixes=ROOM,MORE

@@ -60,13 +60,12 @@
 // Behind them what a launch without workspace takes.
 // CHECK: tile.kernel @attention_decode(
 
-// Packed queries: where rows lie behind each other, and queries are few.
+// Packed queries: the queries of all heads of a group, where they are few.
 // CHECK: tile.kernel @attention_packed_split(
-// CHECK-SAME: #tile.size_rule<packed 0[1], 0[2]>
 // CHECK-SAME: tile.at_most = array<i64: 0, 2, 64>
 // CHECK-DAG: tile.iota dim 0 : tensor<64xindex>
-// CHECK-DAG: arith.remui %{{.*}} : tensor<64xindex>
-// CHECK-DAG: memref.collapse_shape %{{.*}} {{\[\[}}0], [1, 2], [3]]
+// CHECK-DAG: arith.divui %{{.*}} : tensor<64xindex>
+// CHECK-DAG: tile.grouped_view %{{.*}} : memref<?x?x64xf{{.*}}
 // CHECK: tile.kernel @attention_packed_merge(
 // CHECK: tile.kernel @attention_packed(
 // CHECK: tile.kernel @attention(

@@ -39,12 +39,22 @@ tile.kernel @dims(%x: !memory {tile.access = #tile.access<in>}) attributes {grid
 }
 // -----
 !channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
-!memory = memref<?x64xf16, strided<[?, 1]>>
-tile.kernel @joined(%x: !memory {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+!memory = memref<?x?x64xf16, strided<[?, ?, 1]>>
+tile.kernel @heads_of_rows(%x: !memory {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %0 = tgpu.channel : !channel
-  // expected-error @below {{expects a dimension before that of the rows to join them with, found dimensions 0, 1}}
-  tgpu.fetch %x[%c0, %c0] dims [0, 1] joined to %0, %c0 : !memory, !channel
+  // expected-error @below {{expects heads along a dimension that is neither the rows' nor the columns', found 1 beside 1, 2}}
+  tgpu.fetch %x[%c0, %c0, %c0] dims [1, 2] heads 1 of %c0 to %0, %c0 : !memory, !channel
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!memory = memref<?x?x64xf16, strided<[?, ?, 1]>>
+tile.kernel @heads_that_end(%x: !memory {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  // expected-error @below {{expects heads of an argument as a whole, found a table or an end}}
+  tgpu.fetch %x[%c0, %c0, %c0] dims [1, 2] heads 0 of %c0 end %c0 to %0, %c0 : !memory, !channel
   tile.return
 }
 // -----
@@ -65,7 +75,7 @@ tile.kernel @table(%x: !memory {tile.access = #tile.access<in>}, %t: !table {til
 tile.kernel @rows_of_pages(%x: !memory {tile.access = #tile.access<in>}, %t: !table {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %0 = tgpu.channel : !channel
-  // expected-error @below {{expects pages of rank 4 whose rows are dimension 2, not joined, found dimensions 1, 3}}
+  // expected-error @below {{expects pages of rank 4 whose rows are dimension 2, found dimensions 1, 3}}
   tgpu.fetch %x[%c0, %c0, %c0, %c0] dims [1, 3] through %t[%c0] to %0, %c0 : !memory through !table, !channel
   tile.return
 }

@@ -126,14 +126,13 @@ Value fa::isInside(SimtContext &ctx, const GlobalView &view, ValueRange coords,
                    ArrayRef<bool> certain) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value inside;
-  for (auto [dim, coord, size, sure] :
-       llvm::enumerate(coords, view.sizes, certain)) {
+  if (view.groups && !certain[0])
+    inside = hasGroupedRow(ctx, view, coords[0]);
+  for (auto [coord, size, sure] :
+       llvm::drop_begin(llvm::zip(coords, view.sizes, certain),
+                        view.groups ? 1 : 0)) {
     if (sure)
       continue;
-    if (dim == 0 && view.groups) {
-      inside = hasGroupedRow(ctx, view, coord);
-      continue;
-    }
     // Below 0 is beyond every size without a sign.
     Value one =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ult, coord, size);

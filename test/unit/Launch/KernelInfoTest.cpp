@@ -128,6 +128,17 @@ TEST(KernelInfo, Checks) {
   }
   kernel.tensorMaps = {{0, 2, 64, 64, /*joined=*/false, /*paged=*/true}};
   EXPECT_EQ(problemOf(kernel), "");
+  kernel.tensorMaps = {{0, 2, 64, 64, false, false, /*headDim=*/1}};
+  std::string_view noHeads =
+      "@k: its tensor map has heads along dimension 1 of argument 0, expected "
+      "a rule that these are a multiple, and neither rows nor columns nor "
+      "pages there";
+  EXPECT_EQ(problemOf(kernel), noHeads);
+  kernel.rules.push_back({SizeRule::Multiple, 0, 1, 0, 0, 1});
+  EXPECT_EQ(problemOf(kernel), "");
+  kernel.tensorMaps[0].paged = true;
+  EXPECT_EQ(problemOf(kernel), noHeads);
+  kernel.tensorMaps[0] = {0, 2, 64, 64, false, true};
   // Workspace has maps, too.
   KernelInfo handsOver = matrixKernel();
   ArgumentInfo rows = handsOver.args[0];

@@ -72,9 +72,11 @@ static std::vector<KernelInfo> makePlan() {
   dealt.manyPrograms = 4;
   dealt.leastBusy = 75;
   KernelInfo whole = kernelNamed("whole");
-  whole.rules = {{SizeRule::Packed, 0, 0, 0, 1, 1}};
+  whole.rules = {{SizeRule::Packed, 0, 0, 0, 1, 1},
+                 {SizeRule::Multiple, 0, 1, 0, 0, 1}};
   whole.tensorMaps = {{0, 1, 128, 64, /*joined=*/true},
-                      {0, 2, 128, 64, /*joined=*/false, /*paged=*/true}};
+                      {0, 2, 128, 64, /*joined=*/false, /*paged=*/true},
+                      {0, 2, 64, 64, false, false, /*headDim=*/1}};
   whole.persistent = true;
   whole.cluster = 2;
   whole.tile = {128, 64};
