@@ -88,8 +88,8 @@ std::pair<Value, Value> GroupedRows::divide(ImplicitLocOpBuilder &b, Value x,
 
 Value GroupedRows::spread(ImplicitLocOpBuilder &b, Value number, Value like) {
   auto vector = dyn_cast<RankedTensorType>(like.getType());
-  return vector ? Value(BroadcastOp::create(
-                      b, vector.clone(number.getType()), number, ValueRange{}))
+  return vector ? Value(BroadcastOp::create(b, vector.clone(number.getType()),
+                                            number, ValueRange{}))
                 : number;
 }
 

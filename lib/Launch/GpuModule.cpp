@@ -248,9 +248,9 @@ Failure GpuModule::enqueue(const KernelInfo &kernel,
   TensorMap maps[kMaxTensorMaps];
   for (size_t n = 0; n < kernel.tensorMaps.size(); ++n) {
     const TensorMapInfo &info = kernel.tensorMaps[n];
-    if (Failure failure = tensorMaps.get(
-            card->driver(), info, arguments[info.argument],
-            groupOf(kernel, info, arguments), maps[n]))
+    if (Failure failure =
+            tensorMaps.get(card->driver(), info, arguments[info.argument],
+                           groupOf(kernel, info, arguments), maps[n]))
       return failure;
     parameters[1 + n] = &maps[n];
   }

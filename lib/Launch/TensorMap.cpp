@@ -148,7 +148,8 @@ Failure TensorMapCache::get(const GpuDriver &cuda, const TensorMapInfo &info,
   if (entry.data != argument.data || entry.type != argument.type ||
       entry.shape != shape) {
     entry.data = nullptr;
-    if (Failure failure = encodeTensorMap(cuda, info, argument, group, entry.map))
+    if (Failure failure =
+            encodeTensorMap(cuda, info, argument, group, entry.map))
       return failure;
     entry.data = argument.data;
     entry.type = argument.type;

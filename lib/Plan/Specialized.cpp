@@ -291,8 +291,8 @@ static bool canFetch(const AttentionFacts &facts, const ForwardRules &rules) {
          !(facts.hasPages && facts.mask.intervals > 1);
 }
 
-int64_t fa::countBoxRows(const AttentionFacts &facts,
-                         const ForwardRules &rules, int64_t rows) {
+int64_t fa::countBoxRows(const AttentionFacts &facts, const ForwardRules &rules,
+                         int64_t rows) {
   bool isWhole = rows % kRowsOfConsumer == 0;
   return canFetch(facts, rules) && isWhole ? kRowsOfConsumer : 0;
 }

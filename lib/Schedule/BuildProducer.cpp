@@ -11,7 +11,6 @@
 #include "Tile/GroupedRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace fa;
@@ -112,7 +111,7 @@ class Fetcher final : public TileMover {
     Value group;
     if (GroupedViewOp view = box.groups) {
       heads = b.getI64IntegerAttr(box.headDim);
-      group = build(sizeOfGroup(view));
+      group = build(box.group);
       auto place = GroupedRows(b, group, view.getBlock())
                        .findFirst(b, box.block.build(b, build));
       Value &head = start[box.headDim];
@@ -122,13 +121,6 @@ class Fetcher final : public TileMover {
     FetchOp::create(b, box.argument, start, box.dims, end, table, sequence,
                     heads, group, box.anyEnd && table, fetched.fetchedTo(),
                     step);
-  }
-
-  /// The heads of a view, which a part of an argument has been taken for.
-  static OpFoldResult sizeOfGroup(GroupedViewOp view) {
-    auto part = view.getHeads().getDefiningOp<memref::SubViewOp>();
-    llvm::SmallBitVector dropped = part.getDroppedDims();
-    return part.getMixedSizes()[dropped.find_first_unset()];
   }
 };
 

@@ -84,9 +84,22 @@ static std::optional<TensorBox> findBox(Operation *op, RankedTensorType tile,
   return box;
 }
 
+/// Whether the kernel's rules say of what dimension `dim` of an argument is a
+/// multiple: so a launch knows how many heads a group has.
+static bool isMultipleByRule(BlockArgument argument, int64_t dim,
+                             KernelOp kernel) {
+  return kernel.getRules() &&
+         llvm::any_of(kernel.getRules()->getAsRange<SizeRuleAttr>(),
+                      [&](SizeRuleAttr rule) {
+                        return rule.getKind() == SizeRuleKind::Multiple &&
+                               rule.getArgument() == argument.getArgNumber() &&
+                               rule.getDim() == dim;
+                      });
+}
+
 /// Of a block of the queries of several heads.
-static std::optional<TensorBox>
-findGroupedBox(LoadOp load, GroupedViewOp view, std::string &reason) {
+static std::optional<TensorBox> findGroupedBox(LoadOp load, GroupedViewOp view,
+                                               std::string &reason) {
   auto refuse = [&](const char *why) {
     reason = why;
     return std::nullopt;
@@ -96,7 +109,8 @@ findGroupedBox(LoadOp load, GroupedViewOp view, std::string &reason) {
     return std::nullopt;
   TensorBox box;
   box.argument = found->argument;
-  if (!isAligned(box.argument, load->getParentOfType<KernelOp>()))
+  auto kernel = load->getParentOfType<KernelOp>();
+  if (!isAligned(box.argument, kernel))
     return refuse("uses an argument whose rows need not begin at multiples "
                   "of 16 bytes");
   int64_t rank = cast<MemRefType>(box.argument.getType()).getRank();
@@ -111,6 +125,8 @@ findGroupedBox(LoadOp load, GroupedViewOp view, std::string &reason) {
     return refuse("uses tiles that are not rows of an argument");
   if (!queries.isWhole || !columns.isWhole)
     return refuse("uses a view that ends before its argument does");
+  if (!heads.size || !isMultipleByRule(box.argument, heads.dim, kernel))
+    return refuse("uses heads of which no rule says how many are a group");
   auto block = static_cast<int64_t>(view.getBlock().value_or(0));
   if (!block || typeOf(load).getDimSize(0) != block ||
       !isMultipleOf(load.getIndices()[0], block))
@@ -119,6 +135,7 @@ findGroupedBox(LoadOp load, GroupedViewOp view, std::string &reason) {
   box.start[columns.dim] = BoxIndex(load.getIndices()[1]);
   box.dims = {queries.dim, columns.dim};
   box.groups = view;
+  box.group = heads.size;
   box.headDim = heads.dim;
   box.block = BoxIndex(load.getIndices()[0]);
   return box;

@@ -35,6 +35,7 @@ struct TensorBox {
   /// are dimension `headDim`, whose `start` is that of the group, and the block
   /// begins at row `block`; `start` is 0 along the queries.
   tile::GroupedViewOp groups;
+  mlir::OpFoldResult group; ///< how many heads it has
   int64_t headDim = -1;
   BoxIndex block;
 };

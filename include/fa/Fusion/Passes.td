@@ -392,7 +392,7 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
        that share a KV head. `NAME_decode_parts` before it, for launches of few
        programs: parts of a block walk keys of their own;
      - `NAME_packed`: few queries; the rows of a tile are those of all the query
-       heads that share a KV head, which lie without gaps;
+       heads that share a KV head, in any layout (`tile.grouped_view`);
      - `NAME_short`: few queries of f32 that is multiplied as it is, where more
        of them go by sums of bf16;
      - `NAME_roles`, with elements of 16 bits on machines with warpgroups: warps

@@ -108,8 +108,7 @@ struct TensorMapInfo {
 
 /// Sorts `dims`, one for each of the argument's with the innermost first, as
 /// the map has them: rows go from head to head, and then to the next query.
-template <typename Dims>
-void sortDims(const TensorMapInfo &map, Dims &dims) {
+template <typename Dims> void sortDims(const TensorMapInfo &map, Dims &dims) {
   if (map.headDim >= 0 && map.headDim < map.rowDim)
     std::swap(dims[dims.size() - 1 - map.headDim],
               dims[dims.size() - 1 - map.rowDim]);

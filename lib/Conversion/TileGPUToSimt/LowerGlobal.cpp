@@ -128,9 +128,8 @@ Value fa::isInside(SimtContext &ctx, const GlobalView &view, ValueRange coords,
   Value inside;
   if (view.groups && !certain[0])
     inside = hasGroupedRow(ctx, view, coords[0]);
-  for (auto [coord, size, sure] :
-       llvm::drop_begin(llvm::zip(coords, view.sizes, certain),
-                        view.groups ? 1 : 0)) {
+  for (auto [coord, size, sure] : llvm::drop_begin(
+           llvm::zip(coords, view.sizes, certain), view.groups ? 1 : 0)) {
     if (sure)
       continue;
     // Below 0 is beyond every size without a sign.

@@ -50,8 +50,8 @@ Value fa::hasGroupedRow(SimtContext &ctx, const GlobalView &view, Value row) {
   Value exists = isLess(place.query, view.groups->queries);
   if (!place.isRow)
     return exists;
-  exists = arith::AndIOp::create(b, exists,
-                                 isLess(place.head, view.groups->heads));
+  exists =
+      arith::AndIOp::create(b, exists, isLess(place.head, view.groups->heads));
   return arith::AndIOp::create(b, exists, place.isRow);
 }
 

@@ -183,7 +183,8 @@ private:
     Value row = loop.getInductionVar();
     Value to = arith::SubIOp::create(b, row, first);
     OpFoldResult zero = b.getIndexAttr(0);
-    copyRow(rowOf(b, load.getSource(), {row, zero}), rowOf(b, copy, {to, zero}));
+    copyRow(rowOf(b, load.getSource(), {row, zero}),
+            rowOf(b, copy, {to, zero}));
   }
 
   /// Copies rows `first` to `end` of the view, page by page.
@@ -298,9 +299,8 @@ void fa::stageRows(tile::KernelOp kernel) {
   SmallVector<tile::LoadOp> loads;
   kernel.walk([&](tile::LoadOp load) { loads.push_back(load); });
   for (tile::LoadOp load : loads) {
-    bool hasStrides =
-        !isa_and_nonnull<tile::PagedViewOp, tile::GroupedViewOp>(
-            load.getSource().getDefiningOp());
+    bool hasStrides = !isa_and_nonnull<tile::PagedViewOp, tile::GroupedViewOp>(
+        load.getSource().getDefiningOp());
     Type wide = widenedType(load);
     if (!hasStrides || (wide && load.getType().getRank() == 2))
       RowStager(load, wide ? wide : load.getType().getElementType()).run();
