@@ -27,6 +27,19 @@ static bool isAligned(BlockArgument argument, KernelOp kernel) {
          kernel.getAlignment(argument.getArgNumber()) % 16 == 0;
 }
 
+/// Whether a tensor map can describe `argument`; if not, `reason` says why.
+static bool canDescribe(BlockArgument argument, KernelOp kernel,
+                        std::string &reason) {
+  if (!isAligned(argument, kernel))
+    reason = "uses an argument whose rows need not begin at multiples of 16 "
+             "bytes";
+  else if (cast<MemRefType>(argument.getType()).getRank() > 5)
+    reason = "uses an argument of more than five dimensions";
+  else
+    return true;
+  return false;
+}
+
 /// Of what reads or writes `tile`, or a vector, at `indices` of `view`.
 /// `inBounds`: what is outside of the view does not matter.
 static std::optional<TensorBox> findBox(Operation *op, RankedTensorType tile,
@@ -42,12 +55,9 @@ static std::optional<TensorBox> findBox(Operation *op, RankedTensorType tile,
   auto kernel = op->getParentOfType<KernelOp>();
   TensorBox box;
   box.argument = found->argument;
-  if (!isAligned(box.argument, kernel))
-    return refuse("uses an argument whose rows need not begin at multiples "
-                  "of 16 bytes");
+  if (!canDescribe(box.argument, kernel, reason))
+    return std::nullopt;
   int64_t rank = cast<MemRefType>(box.argument.getType()).getRank();
-  if (rank > 5)
-    return refuse("uses an argument of more than five dimensions");
   if (found->dims.size() != indices.size())
     return refuse("uses a view of another rank");
   box.start = std::move(found->start);
@@ -110,12 +120,9 @@ static std::optional<TensorBox> findGroupedBox(LoadOp load, GroupedViewOp view,
   TensorBox box;
   box.argument = found->argument;
   auto kernel = load->getParentOfType<KernelOp>();
-  if (!isAligned(box.argument, kernel))
-    return refuse("uses an argument whose rows need not begin at multiples "
-                  "of 16 bytes");
+  if (!canDescribe(box.argument, kernel, reason))
+    return std::nullopt;
   int64_t rank = cast<MemRefType>(box.argument.getType()).getRank();
-  if (rank > 5)
-    return refuse("uses an argument of more than five dimensions");
   if (found->dims.size() != 3)
     return refuse("uses tiles that are not rows of an argument");
   auto [heads, queries, columns] =

@@ -190,6 +190,29 @@ static void forEachLane(NvidiaContext &ctx, Value step, int64_t end,
                     [&](OpBuilder &, Location) { yield(at); });
 }
 
+/// `body` of `first` to `end`, i32, fewer than lanes: of each by another lane,
+/// or by the thread that is alone.
+static void forEachRest(NvidiaContext &ctx, Value first, int64_t end,
+                        llvm::function_ref<void(Value)> body) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value last = ctx.i32(end);
+  if (!ctx.runsInWholeWarps()) {
+    scf::ForOp::create(b, first, last, ctx.i32(1), ValueRange(),
+                       [&](OpBuilder &, Location, Value at, ValueRange) {
+                         body(at);
+                         scf::YieldOp::create(b);
+                       });
+    return;
+  }
+  Value lane =
+      arith::AndIOp::create(b, ctx.threadInBlock, ctx.i32(kWarpThreads - 1));
+  Value at = arith::AddIOp::create(b, first, lane);
+  scf::IfOp::create(b, isLess(b, at, last), [&](OpBuilder &, Location) {
+    body(at);
+    scf::YieldOp::create(b);
+  });
+}
+
 /// A tile of which `valid` rows are there, fewer than it has: groups of rows,
 /// and those of a group that is cut one by one. `fetch` gets rows that are not
 /// there, too.
@@ -306,14 +329,8 @@ static void fetchGroup(NvidiaContext &ctx, FetchOp op) {
     expectTile(ctx, op);
     fetchRows(ctx, op, rows, Value(), Value());
   });
-  forEachLane(ctx, ctx.i32(1), kWarpThreads, [&](Value lane) {
-    Value row = arith::AddIOp::create(b, filled, lane);
-    scf::IfOp::create(b, isLess(b, row, ctx.i32(rows)),
-                      [&](OpBuilder &, Location) {
-                        fetchRows(ctx, op, 1, ctx.i32(-1), row);
-                        scf::YieldOp::create(b);
-                      });
-  });
+  forEachRest(ctx, filled, rows,
+              [&](Value row) { fetchRows(ctx, op, 1, ctx.i32(-1), row); });
 }
 
 /// This block's part of a tile, for all blocks of the cluster: at the same
