@@ -21,8 +21,7 @@ public:
 
   /// Of `group` heads, index, which is the type of all numbers here. A number
   /// is divided by multiplication with a reciprocal, as each thread of a GPU
-  /// does it for several rows; there are fewer than 2^32 / ⌈group / block⌉
-  /// blocks.
+  /// does it for several rows.
   GroupedRows(mlir::ImplicitLocOpBuilder &b, Value group,
               std::optional<int64_t> block);
 

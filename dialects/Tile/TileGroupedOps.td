@@ -14,9 +14,10 @@ def Tile_GroupedViewOp : Tile_Op<"grouped_view", [Pure]> {
   let summary = "the queries of the heads that share K and V, as rows";
   let description = [{
     `heads` is [g, s, d] or [g, s]: s queries of g heads, of any strides. Row `r`
-    of the view is head `r mod g` of query `⌊r / g⌋`.
+    of the view is head `r mod g` of query `⌊r / g⌋`. There are fewer than
+    2^32 / g rows, or 2^32 / ⌈g / block⌉ blocks.
 
-    With `block`, rows come in blocks of so many, each of which a box of a
+    With `block`, for machines that have boxes, rows come in blocks of so many, each of which a box of a
     tensor map holds; what accesses the view begins at one. Of a group of at most
     `block` heads a block has as many queries as have room with all heads,
     q = ⌊block / g⌋: row `w` of block `n` is head `w mod g` of query

@@ -127,6 +127,10 @@ LogicalResult FetchOp::verify() {
     if (getTable() || getEnd())
       return emitOpError("expects heads of an argument as a whole, found a "
                          "table or an end");
+    int64_t rows = getChannel().getType().getBuffer().getShape()[0];
+    if (rows > kMostGroupedRows)
+      return emitOpError("expects rows of several heads in slots of at most ")
+             << kMostGroupedRows << " rows, found " << rows;
   }
   if (bool(getTable()) != bool(getSequence()))
     return emitOpError("expects a table and a sequence together");

@@ -231,7 +231,7 @@ def TileGPU_FetchOp : TileGPU_Op<"fetch",
     heads, along dimension `heads`, of each query. The block's first head and
     first query are at `indices`; a rule of the kernel says of what the source's
     heads are a multiple, so that a launch knows the group. Rows of the slot
-    that the block has not read as 0.
+    that the block has not read as 0: there are fewer than lanes of at most 64.
 
     With a table, rows are those of a sequence in pages, as `tile.paged_view`
     has them: row `j` is row `j mod page` of page `table[sequence, j / page]`,
@@ -244,7 +244,8 @@ def TileGPU_FetchOp : TileGPU_Op<"fetch",
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
       DenseI64ArrayAttr:$dims, Optional<Index>:$end,
       Optional<AnyMemRef>:$table, Optional<Index>:$sequence,
-      OptionalAttr<I64Attr>:$heads, Optional<Index>:$group, UnitAttr:$any_end, TileGPU_ChannelType:$channel, Index:$step);
+      OptionalAttr<I64Attr>:$heads, Optional<Index>:$group, UnitAttr:$any_end,
+      TileGPU_ChannelType:$channel, Index:$step);
   let assemblyFormat = [{
     $source `[` $indices `]` `dims` $dims
     (`heads` $heads^ `of` $group)? (`any_end` $any_end^)? (`end` $end^)?

@@ -6,6 +6,8 @@
 
 #include "TensorBox.h"
 
+#include "fa/Plan/SchedulePlan.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -135,7 +137,8 @@ static std::optional<TensorBox> findGroupedBox(LoadOp load, GroupedViewOp view,
   if (!heads.size || !isMultipleByRule(box.argument, heads.dim, kernel))
     return refuse("uses heads of which no rule says how many are a group");
   auto block = static_cast<int64_t>(view.getBlock().value_or(0));
-  if (!block || typeOf(load).getDimSize(0) != block ||
+  if (!block || block > kMostGroupedRows ||
+      typeOf(load).getDimSize(0) != block ||
       !isMultipleOf(load.getIndices()[0], block))
     return refuse("uses rows that are not a block of those of several heads");
   box.start = std::move(found->start);

@@ -58,6 +58,16 @@ tile.kernel @heads_that_end(%x: !memory {tile.access = #tile.access<in>}) attrib
   tile.return
 }
 // -----
+!channel = !tgpu.channel<2 x 128x64xf16, #tgpu.layout<swizzled 128x64 bytes 2>>
+!memory = memref<?x?x64xf16, strided<[?, ?, 1]>>
+tile.kernel @many_rows_of_heads(%x: !memory {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  // expected-error @below {{expects rows of several heads in slots of at most 64 rows, found 128}}
+  tgpu.fetch %x[%c0, %c0, %c0] dims [1, 2] heads 0 of %c0 to %0, %c0 : !memory, !channel
+  tile.return
+}
+// -----
 !channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
 !memory = memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>
 !table = memref<?xi32, strided<[?]>>

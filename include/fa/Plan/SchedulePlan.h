@@ -24,6 +24,10 @@ namespace fa {
 /// swizzles have them, for each of its warps.
 inline constexpr int64_t kWidenedRows = 32;
 
+/// The most rows of several heads that a slot has (tile.grouped_view): of these
+/// a box of whole queries leaves fewer than a warp has lanes.
+inline constexpr int64_t kMostGroupedRows = 64;
+
 /// Warps that run the same code.
 struct Partition {
   /// "load", "compute" and, if they are there, "convert", which widens tiles of

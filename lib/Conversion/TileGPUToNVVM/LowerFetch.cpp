@@ -39,7 +39,8 @@ static TensorMapInfo mapOf(Value argument, int64_t rowDim, BufferType buffer) {
 TensorMapInfo fa::tensorMapOf(FetchOp fetch) {
   TensorMapInfo map = mapOf(fetch.getSource(), fetch.getDims()[0],
                             fetch.getChannel().getType().getBuffer());
-  map.headDim = fetch.getHeads().value_or(-1);
+  if (auto heads = fetch.getHeads())
+    map.headDim = static_cast<int64_t>(*heads);
   map.paged = bool(fetch.getTable());
   return map;
 }

@@ -47,8 +47,9 @@ mlir::func::FuncOp createHostFunction(tile::KernelOp kernel,
 /// they are, in buffers of their own at the start of the kernel
 /// (memref.alloca): what follows knows strides and wider types alone. A copy
 /// lies in the first cache until it is read. Rows of several heads are stored
-/// in the same way.
-void stageRows(tile::KernelOp kernel);
+/// in the same way; in blocks, which machines with boxes have, they are an
+/// error.
+mlir::LogicalResult stageRows(tile::KernelOp kernel);
 
 /// What dots of gradients read in several ways, the keys for instance as rows
 /// of scores and again as what these are multiplied with, becomes a load for

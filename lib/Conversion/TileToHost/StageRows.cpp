@@ -76,7 +76,7 @@ public:
       : b(b), first(first),
         places(b, memref::DimOp::create(b, view.getHeads(), 0),
                view.getBlock()) {
-    assert(!view.getBlock() && "plans of a host have no boxes");
+    assert(!view.getBlock() && "stageRows refuses them");
     Value queries = memref::DimOp::create(b, view.getHeads(), 1);
     Value left = arith::SubIOp::create(b, places.countRows(b, queries), first);
     left = arith::MaxSIOp::create(b, left, index(0));
@@ -295,7 +295,17 @@ static void stageStore(tile::StoreOp store, tile::GroupedViewOp view) {
   store.erase();
 }
 
-void fa::stageRows(tile::KernelOp kernel) {
+LogicalResult fa::stageRows(tile::KernelOp kernel) {
+  // The rows that a tile has of a block need not be its first.
+  WalkResult blocks = kernel.walk([](tile::GroupedViewOp view) -> WalkResult {
+    if (!view.getBlock())
+      return WalkResult::advance();
+    return view.emitOpError("expects rows without blocks on a CPU, found "
+                            "blocks of ")
+           << *view.getBlock();
+  });
+  if (blocks.wasInterrupted())
+    return failure();
   SmallVector<tile::LoadOp> loads;
   kernel.walk([&](tile::LoadOp load) { loads.push_back(load); });
   for (tile::LoadOp load : loads) {
@@ -320,4 +330,5 @@ void fa::stageRows(tile::KernelOp kernel) {
     view.getResult().replaceAllUsesWith(part);
     view.erase();
   });
+  return success();
 }

@@ -44,7 +44,8 @@ struct ConvertTileToHost final
         getOperation().getOps<fa::tile::KernelOp>());
     for (fa::tile::KernelOp kernel : kernels) {
       unfoldScales(kernel);
-      fa::stageRows(kernel);
+      if (failed(fa::stageRows(kernel)))
+        return signalPassFailure();
       if (pairDots)
         fa::splitReads(kernel, shape);
       if (kernel.getUnfused())
