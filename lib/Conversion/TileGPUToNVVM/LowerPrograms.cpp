@@ -302,6 +302,11 @@ LogicalResult fa::lowerPartition(NvidiaContext &ctx, Block &region) {
   if (!isPersistent(ctx)) {
     for (Value argument : region.getArguments())
       ctx.mapping.map(argument, ctx.index(0));
+    // Others are opened again by who accesses them.
+    for (Operation &op : ctx.kernel.getBody().front())
+      if (isa<tile::PagedViewOp, tile::GroupedViewOp>(op) &&
+          failed(lowerOp(ctx, &op)))
+        return failure();
     return lowerBlock(ctx, region);
   }
   if (!region.getOps<TurnsOp>().empty() ||
