@@ -162,8 +162,9 @@ private:
     const KernelShape &shape = plan.shape;
     bool isOfHeads = shape.pack == KernelShape::Heads;
     return !plan.isSplitAlone && !shape.maxQueries && !shape.maxKeys &&
-           !shape.fewerRows && shape.parts == 1 && shape.cluster == 1 &&
-           !shape.hasCounter && shape.pack != KernelShape::Queries &&
+           !shape.fewerRows && !shape.halfRows && shape.parts == 1 &&
+           shape.cluster == 1 && !shape.hasCounter &&
+           shape.pack != KernelShape::Queries &&
            (!isOfHeads || match.q.dims[2].isUnit()) && hasVariant(match, shape);
   }
 

@@ -319,6 +319,8 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
     kernel->setAttr(KernelOp::packedRowsAttrName, b.getUnitAttr());
   if (shape.fewerRows)
     kernel->setAttr(KernelOp::fewerRowsAttrName, b.getUnitAttr());
+  if (shape.halfRows)
+    kernel->setAttr(KernelOp::halfRowsAttrName, b.getUnitAttr());
   if (shape.cluster > 1)
     kernel->setAttr(KernelOp::clusterAttrName,
                     b.getI64IntegerAttr(shape.cluster));

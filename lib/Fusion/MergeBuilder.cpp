@@ -118,7 +118,7 @@ KernelOp fa::buildMergeKernel(OpBuilder &b, AttentionFunction source,
     shape.pack = KernelShape::OneHead;
   shape.parts = 1;
   shape.fewPrograms = 0;
-  shape.fewerRows = false;
+  shape.fewerRows = shape.halfRows = false;
   int64_t columns = outputColumns(source);
   shape.rows = shape.wideMerge ? kWideRows : 1;
   shape.columns =

@@ -187,7 +187,7 @@ std::string fa::explainSlower(std::span<const KernelInfo> kernels,
       break;
     std::string why;
     if (!kernel.follows && kernel.workspace.empty() && !kernel.fewPrograms &&
-        !kernel.fewerRows && fitsSizes(kernel, arguments) &&
+        !kernel.fewerRows && !kernel.halfRows && fitsSizes(kernel, arguments) &&
         !fitsVariant(kernel, arguments, &why))
       return makeText(
           "@", chosen, " runs, for @", kernel.symbol,
@@ -258,6 +258,7 @@ fa::findCandidates(std::span<const KernelInfo> kernels,
   // A launch without workspace takes the kernel that was left to splits.
   if (place.prefersSplits && !wrong) {
     place.hasWorkspace = false;
+    place.verdicts = {};
     offerChains(place, arguments, [&](std::span<const KernelInfo> chain) {
       if (!chain.front().workspace.empty())
         return false;

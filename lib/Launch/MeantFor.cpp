@@ -78,6 +78,7 @@ SplitProblem fa::describeProblem(const KernelInfo &kernel,
           .mergeTiles = countMergeTiles(kernel, given),
           .parts = kernel.parts,
           .computes = kernel.persistent,
+          .packsRows = kernel.fewerRows,
           .hasUnevenRows = hasUnevenRows(kernel)};
 }
 
@@ -117,6 +118,14 @@ struct DescribedSplits {
 
 } // namespace
 
+/// Whether both run the same programs, one of them perhaps on splits of the
+/// keys.
+static bool haveSamePrograms(const KernelInfo &one, const KernelInfo &other) {
+  return one.tile == other.tile && one.parts == other.parts &&
+         one.fewerRows == other.fewerRows && one.halfRows == other.halfRows &&
+         one.fewPrograms == other.fewPrograms;
+}
+
 /// Of the kernel or of the one that splits the keys of the same programs; none
 /// without such a one.
 static std::optional<DescribedSplits>
@@ -124,10 +133,8 @@ describeSplits(const LaunchPlace &place, const KernelInfo &kernel,
                std::span<const LaunchArgument> arguments) {
   auto split =
       std::ranges::find_if(place.kernels, [&](const KernelInfo &other) {
-        return !other.splitKeys.steps.empty() && other.tile == kernel.tile &&
-               other.parts == kernel.parts &&
-               other.fewerRows == kernel.fewerRows &&
-               other.fewPrograms == kernel.fewPrograms;
+        return !other.splitKeys.steps.empty() &&
+               haveSamePrograms(other, kernel);
       });
   if (split == place.kernels.end())
     return std::nullopt;
@@ -208,40 +215,55 @@ static std::optional<int64_t> countRows(const KernelInfo &kernel,
   return rows;
 }
 
-/// Whether the kernel has fewer rows than the one behind it that would be
-/// taken; where that one is for few programs, no more rows and lower costs.
+/// What the kernel costs in the cheapest number of splits; none without a
+/// kernel that splits its keys, or where the rule has no costs. Those of
+/// persistent kernels do not depend on how many blocks a processor holds.
+static std::optional<PricedSplits>
+priceSplits(const LaunchPlace &place, const KernelInfo &kernel,
+            std::span<const LaunchArgument> arguments) {
+  if (!kernel.persistent || place.machine.processors == kHost)
+    return std::nullopt;
+  auto splits = describeSplits(place, kernel, arguments);
+  return splits ? priceSplits(splits->problem, place.machine.costs)
+                : std::nullopt;
+}
+
+static LaunchPlace::Verdict judge(LaunchPlace &place, const KernelInfo &kernel,
+                                  std::span<const LaunchArgument> arguments);
+
+/// Whether the kernel has at most half as many rows as the one behind it that
+/// would be taken, or costs less or, where none of the two has costs, has fewer
+/// rows, as it asks for. Kernels that have none on splits beside them are for
+/// few keys, where rows of one head are faster.
 static bool savesRows(LaunchPlace &place, const KernelInfo &kernel,
                       std::span<const LaunchArgument> arguments) {
-  if (!kernel.fewerRows)
+  if (!kernel.fewerRows && !kernel.halfRows)
     return true;
   auto behind =
       place.kernels.subspan(size_t(&kernel - place.kernels.data()) + 1);
   auto other = std::ranges::find_if(behind, [&](const KernelInfo &each) {
-    return !each.follows && !each.fewerRows && fitsVariant(each, arguments) &&
-           suits(place, each, arguments);
+    return !each.follows && !haveSamePrograms(each, kernel) &&
+           fitsVariant(each, arguments) &&
+           judge(place, each, arguments) == LaunchPlace::Meant;
   });
-  auto rows = countRows(kernel, arguments);
-  if (other == behind.end() || !rows)
+  if (other == behind.end())
     return true;
-  auto others = countRows(*other, arguments);
-  if (!others || *rows > *others)
-    return false;
-  auto own = describeSplits(place, kernel, arguments),
-       theirs = describeSplits(place, *other, arguments);
-  if (!other->fewPrograms || !own || !theirs)
-    return *rows < *others;
-  return place.decideBy(*own->kernel, [&](int64_t mine) {
-    return place.decideBy(*theirs->kernel, [&](int64_t blocks) {
-      return isCheaper(own->with(mine), theirs->with(blocks),
-                       place.machine.costs)
-          .value_or(*rows < *others);
-    });
-  });
+  if (kernel.fewerRows) {
+    auto own = priceSplits(place, kernel, arguments),
+         theirs = priceSplits(place, *other, arguments);
+    if (own)
+      return theirs && own->cost < theirs->cost;
+  }
+  auto rows = countRows(kernel, arguments),
+       others = countRows(*other, arguments);
+  if (!rows || !others)
+    return !rows;
+  return kernel.halfRows ? *rows <= *others / 2 : *rows < *others;
 }
 
 /// Whether splits of a kernel behind, of more rows and for any number of
 /// programs, cost less than the kernel, which is for few, in any splits.
-static bool isLeftToSplits(LaunchPlace &place, const KernelInfo &kernel,
+static bool isLeftToSplits(const LaunchPlace &place, const KernelInfo &kernel,
                            std::span<const LaunchArgument> arguments) {
   if (!kernel.fewPrograms || kernel.fewerRows || !kernel.persistent ||
       place.machine.processors == kHost || !place.hasWorkspace)
@@ -254,20 +276,32 @@ static bool isLeftToSplits(LaunchPlace &place, const KernelInfo &kernel,
   });
   if (other == behind.end())
     return false;
-  auto own = describeSplits(place, kernel, arguments),
-       theirs = describeSplits(place, *other, arguments);
-  // Persistent kernels that split keys have one block on a processor.
-  bool isLeft = own && theirs &&
-                chooseSplits(theirs->problem, place.machine.costs) > 1 &&
-                isCheaper(theirs->problem, own->problem, place.machine.costs)
-                    .value_or(false);
-  place.prefersSplits |= isLeft;
-  return isLeft;
+  auto own = priceSplits(place, kernel, arguments),
+       theirs = priceSplits(place, *other, arguments);
+  return own && theirs && theirs->splits > 1 && theirs->cost < own->cost;
+}
+
+/// What a launch makes of the kernel, whose arguments it takes. A kernel may be
+/// asked about once for each one before it, for which a launch has no time.
+static LaunchPlace::Verdict judge(LaunchPlace &place, const KernelInfo &kernel,
+                                  std::span<const LaunchArgument> arguments) {
+  auto number = size_t(&kernel - place.kernels.data());
+  bool isKept = number < place.verdicts.size();
+  if (isKept && place.verdicts[number] != LaunchPlace::NotYet)
+    return place.verdicts[number];
+  LaunchPlace::Verdict verdict =
+      !suits(place, kernel, arguments) || !savesRows(place, kernel, arguments)
+          ? LaunchPlace::NotMeant
+      : isLeftToSplits(place, kernel, arguments) ? LaunchPlace::LeftToSplits
+                                                 : LaunchPlace::Meant;
+  if (isKept)
+    place.verdicts[number] = verdict;
+  return verdict;
 }
 
 bool fa::isMeantFor(LaunchPlace &place, const KernelInfo &kernel,
                     std::span<const LaunchArgument> arguments) {
-  return suits(place, kernel, arguments) &&
-         savesRows(place, kernel, arguments) &&
-         !isLeftToSplits(place, kernel, arguments);
+  LaunchPlace::Verdict verdict = judge(place, kernel, arguments);
+  place.prefersSplits |= verdict == LaunchPlace::LeftToSplits;
+  return verdict == LaunchPlace::Meant;
 }

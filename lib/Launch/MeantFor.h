@@ -11,6 +11,7 @@
 #include "fa/Launch/Splits.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 namespace fa {
@@ -26,6 +27,10 @@ struct LaunchPlace {
   bool prefersSplits = false;
   /// The first kernel whose resident blocks are not known and matter.
   const KernelInfo *unknown = nullptr;
+  /// What is known of the first kernels: NotMeant for what they ask of a
+  /// launch, or left to splits of another one.
+  enum Verdict : char { NotYet, NotMeant, LeftToSplits, Meant };
+  std::array<Verdict, 64> verdicts = {};
 
   /// `decide` of the blocks of a kernel that a processor holds. Where they are
   /// not known, of any number, if it is the same for all; else notes that.

@@ -17,6 +17,11 @@ static int64_t wholeKib(int64_t bytes) { return bytes / 1024 * 1024; }
 /// Tiles of more rows are those of three warpgroups that take turns.
 static constexpr int64_t kRowsOfTwoWarpgroups = 128;
 
+/// What a row of several heads' tile costs besides its keys, beside a row of
+/// one head: where it lies is divided for
+/// (bench/results/2026-11-29-h200-packed-tiles.md).
+static constexpr int64_t kPackedRowPercent = 150;
+
 static int64_t percentOf(int64_t bytes, int64_t percent) {
   return bytes * percent / 100;
 }
@@ -26,8 +31,12 @@ namespace {
 /// What a problem costs in so many splits, as Splits.h says.
 class Pricing {
 public:
-  Pricing(const SplitProblem &problem, const LaunchCosts &costs)
-      : p(problem), costs(costs),
+  /// To compare numbers of splits, or one kernel with another.
+  enum Purpose { ToSplit, ToCompare };
+
+  Pricing(const SplitProblem &problem, const LaunchCosts &costs,
+          Purpose purpose)
+      : p(problem), costs(costs), purpose(purpose),
         places(problem.processors * problem.residentBlocks) {}
 
   int64_t of(int64_t splits) const {
@@ -38,7 +47,7 @@ public:
   /// for arithmetic: all places have as much to do.
   int64_t leastOfComputing(int64_t splits) const {
     int64_t blocks = p.programs * splits;
-    return (tilesOfAll() * ofTile() + blocks * ofEnds()) / places +
+    return (tilesOfAll() * ofTile() + blocks * ofEnds(splits)) / places +
            ofMerge(blocks);
   }
 
@@ -54,7 +63,13 @@ private:
     return std::max(bytes, p.tileRows * p.tileKeys * ofScore / 1000);
   }
   bool isOfThree() const { return p.tileRows > kRowsOfTwoWarpgroups; }
-  int64_t ofEnds() const { return wholeKib(p.tileRows * costs.rowBytes); }
+  int64_t ofEnds(int64_t splits) const {
+    int64_t bytes = p.tileRows * costs.rowBytes;
+    if (purpose == ToCompare)
+      return wholeKib(percentOf(bytes, p.packsRows ? kPackedRowPercent : 100));
+    // Beside many tiles those of warpgroups that take turns do not show.
+    return splits == 1 && isOfThree() ? 0 : wholeKib(bytes);
+  }
   int64_t ofMerge(int64_t blocks) const {
     return costs.computedMergeBytes +
            wholeKib(blocks * p.tileRows * p.mergeTiles * costs.mergeRowBytes);
@@ -66,7 +81,7 @@ private:
 
   int64_t ofComputing(int64_t splits) const {
     int64_t blocks = p.programs * splits;
-    int64_t ends = splits == 1 && isOfThree() ? 0 : ofEnds();
+    int64_t ends = ofEnds(splits);
     // Of the blocks in the order of their tiles, the one with this number.
     auto ofBlock = [&](int64_t number) {
       int64_t tiles = p.tiles - p.tilesLess * number / blocks;
@@ -103,12 +118,8 @@ private:
 
   const SplitProblem &p;
   const LaunchCosts &costs;
+  Purpose purpose;
   int64_t places; ///< blocks that run at a time
-};
-
-/// A number of splits and what a launch in so many costs.
-struct PricedSplits {
-  int64_t splits, cost;
 };
 
 } // namespace
@@ -118,9 +129,8 @@ static constexpr int64_t kMaxTiles = 1 << 24, kMaxTileBytes = 1 << 18,
                          kMaxTileSize = 1 << 8, kMaxMergeTiles = 1 << 4,
                          kMaxWaves = 64;
 
-/// The cheapest, as Splits.h says; none where programs fill too many waves.
-static std::optional<PricedSplits> findCheapest(const SplitProblem &given,
-                                                const LaunchCosts &costs) {
+std::optional<PricedSplits> fa::priceSplits(const SplitProblem &given,
+                                            const LaunchCosts &costs) {
   constexpr int64_t mostSplits = 128;
   SplitProblem p = given;
   p.tiles = std::clamp<int64_t>(p.tiles, 0, kMaxTiles);
@@ -132,7 +142,7 @@ static std::optional<PricedSplits> findCheapest(const SplitProblem &given,
   if (p.programs <= 0 ||
       p.programs / kMaxWaves >= p.processors * p.residentBlocks)
     return std::nullopt;
-  Pricing cost(p, costs);
+  Pricing cost(p, costs, Pricing::ToSplit);
   PricedSplits best = {1, cost.of(1)};
   for (int64_t splits = 2; splits <= std::min(p.tiles, mostSplits);
        splits += splits < 8 ? 1 : 8) {
@@ -142,21 +152,14 @@ static std::optional<PricedSplits> findCheapest(const SplitProblem &given,
     if (int64_t found = cost.of(splits); found < best.cost)
       best = {splits, found};
   }
+  best.cost = Pricing(p, costs, Pricing::ToCompare).of(best.splits);
   return best;
 }
 
 int64_t fa::chooseSplits(const SplitProblem &problem,
                          const LaunchCosts &costs) {
-  auto best = findCheapest(problem, costs);
+  auto best = priceSplits(problem, costs);
   return best ? best->splits : 1;
-}
-
-std::optional<bool> fa::isCheaper(const SplitProblem &one,
-                                  const SplitProblem &other,
-                                  const LaunchCosts &costs) {
-  auto mine = findCheapest(one, costs), theirs = findCheapest(other, costs);
-  return mine && theirs ? std::optional(mine->cost < theirs->cost)
-                        : std::nullopt;
 }
 
 bool fa::partsPay(const SplitProblem &problem, const LaunchCosts &costs) {
@@ -169,8 +172,8 @@ bool fa::partsPay(const SplitProblem &problem, const LaunchCosts &costs) {
   apart.tileBytes /= parts;
   apart.residentBlocks *= parts;
   apart.parts = 1;
-  auto together = findCheapest(problem, costs),
-       alone = findCheapest(apart, costs);
+  auto together = priceSplits(problem, costs),
+       alone = priceSplits(apart, costs);
   return together && alone &&
          together->cost * costs.partsPercent < alone->cost * 100;
 }

@@ -212,11 +212,10 @@ private:
       packed.rows = packed.maxQueries = rules.packedRowsBf16;
       packed.columns = general.columns;
     }
-    // From where half of its rows are queries, tiles of more rows or of one
-    // head are faster; dots of warpgroups have at most 256 columns.
-    if (hasFewPrograms(facts, rules) && fit.widest() <= 256)
-      packed.maxQueries =
-          std::min(packed.maxQueries, rules.specialized.fewRows / 2 - 1);
+    // Where tiles of more rows, or of one head, have as few rows, these are
+    // faster; dots of warpgroups have at most 256 columns
+    // (bench/results/2026-11-29-h200-packed-tiles.md).
+    packed.halfRows = hasFewPrograms(facts, rules) && fit.widest() <= 256;
     all.push_back({"_packed", packed});
   }
 

@@ -53,6 +53,11 @@ static constexpr TileSize kPairedTile = {kWarpgroupRows, 64};
 static constexpr int64_t kPairedKeys = 256, kPairedPrograms = 4,
                          kPairedUnevenPrograms = 2, kPairedManyKeys = 64;
 
+/// Queries of the heads of a group in one tile, chosen by what they cost: with
+/// so many, beside 128, 1.05 of the rate for 129 to 1024 queries
+/// (bench/results/2026-11-29-h200-packed-tiles.md).
+static constexpr int64_t kPackedQueries = 1024;
+
 /// Programs of a processor from which on blocks of packed sequences take them
 /// in turn: to set the counter costs a launch about two microseconds, and by
 /// count every n-th program is up to a quarter longer
@@ -114,6 +119,7 @@ static SpecializedRules specializedRules(const PlanConstraints &asked) {
     rules.fewRows = kWarpgroupRows;
     rules.fewMiddleColumns = orElse(asked.kvTile, kSpecializedFewMiddleColumns);
     rules.packedRows = 2 * kWarpgroupRows;
+    rules.packedQueries = kPackedQueries;
     rules.clusterBlocks = kClusterBlocks;
     if (!asked.kvTile && !asked.stages) {
       rules.paired = kPairedTile;

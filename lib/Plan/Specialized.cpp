@@ -90,12 +90,13 @@ public:
     return shape;
   }
 
-  KernelShape choosePacked(KernelShape shape, const KernelShape &many) const {
-    shape.rows = rules.packedRows;
-    shape.columns = bit_floor(uint64_t(many.columns));
+  KernelShape choosePacked(KernelShape shape, int64_t rows,
+                           int64_t columns) const {
+    shape.rows = rows;
+    shape.columns = columns;
     shape.pack = KernelShape::Queries;
     shape.boxRows = kRowsOfConsumer;
-    shape.maxQueries = rules.packedRows;
+    shape.maxQueries = rules.packedQueries;
     shape.fewerRows = true;
     return fit.fitted(shape, rules.slotColumns);
   }
@@ -343,9 +344,15 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
   KernelShape many = planner.chooseMany(general);
   bool hasFew = hasFewPrograms(facts, rules);
   all.push_back({"_roles_fetched", planner.chooseFetched(general)});
-  if (hasFew && rules.variants && rules.specialized.packedRows &&
-      !facts.hasHeadsApart())
-    all.push_back({"_roles_packed", planner.choosePacked(general, many)});
+  if (int64_t rows = rules.specialized.packedRows;
+      rows && hasFew && rules.variants && !facts.hasHeadsApart()) {
+    if (many.rows > rows)
+      all.push_back({"_roles_packed_many",
+                     planner.choosePacked(general, many.rows, many.columns)});
+    all.push_back({"_roles_packed",
+                   planner.choosePacked(general, rows,
+                                        bit_floor(uint64_t(many.columns)))});
+  }
   if (hasFew)
     all.push_back({"_roles_few", planner.chooseFew(many)});
   if (hasFew && planner.hasPairs()) {

@@ -35,6 +35,7 @@ struct SplitProblem {
   int64_t mergeTiles = 1; ///< of kMergeColumns, of a row that is merged
   int64_t parts = 1;      ///< that read a program's tile together
   bool computes = false;  ///< dots of warpgroups, and not reading, take time
+  bool packsRows = false; ///< rows of a tile are of several heads
   /// Rows of K or V are longer than 128 bytes and no multiple of 32 bytes.
   bool hasUnevenRows = false;
 };
@@ -79,16 +80,22 @@ struct SplitProblem {
 /// rows and 128 keys, 4 to 128 programs of 1k to 16k keys, 1 to 32 splits
 /// (bench/results/2026-11-23-h200-packed-roles.md), and tiles of 192 rows to an
 /// H100, D 64 to 112, one and two heads of 2k to 10k keys, 1 to 4 splits
-/// (2026-11-25-h100-sweep.md); for programs of causal masks, which grow, they
-/// hold, too (2026-11-28-h200-causal-splits.md).
+/// (2026-11-25-h100-sweep.md), where `rowBytes` did not show without splits;
+/// for programs of causal masks, which grow, they hold, too
+/// (2026-11-28-h200-causal-splits.md).
 int64_t chooseSplits(const SplitProblem &problem, const LaunchCosts &costs);
 
-/// Whether the rule finds `one` cheaper than `other`, each in its cheapest
-/// number of splits; nothing where it has no costs: programs fill too many
+/// A number of splits and what a launch in so many costs.
+struct PricedSplits {
+  int64_t splits, cost;
+};
+
+/// The number of splits that the rule finds, and what it costs, beside another
+/// kernel: `rowBytes` counts without splits, too, and is 1.5 times as much for
+/// rows of several heads. Nothing where it has no costs: programs fill too many
 /// waves.
-std::optional<bool> isCheaper(const SplitProblem &one,
-                              const SplitProblem &other,
-                              const LaunchCosts &costs);
+std::optional<PricedSplits> priceSplits(const SplitProblem &problem,
+                                        const LaunchCosts &costs);
 
 /// Whether `parts` of a block that read each program's keys together are faster
 /// than as many blocks of one, of which a processor holds `parts` times as

@@ -67,8 +67,9 @@ struct SpecializedRules {
   /// lines of tiles, and of others.
   int64_t pairedPrograms = 0, pairedUnevenPrograms = 0;
   /// Rows of a kernel whose rows are the queries of all heads that share a KV
-  /// head, and the most queries that it is taken for; 0: there is none.
-  int64_t packedRows = 0;
+  /// head, beside which there is one of the tile for many programs where that
+  /// has more, and the most queries that they are taken for; 0: there are none.
+  int64_t packedRows = 0, packedQueries = 0;
   /// Blocks of a kernel for full attention that fetch keys and values together;
   /// 1: there is none.
   int64_t clusterBlocks = 1;

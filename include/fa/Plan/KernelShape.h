@@ -84,8 +84,12 @@ struct KernelShape {
   int64_t leastBusy = 0;
   /// The most programs for each processor that the kernel is meant for; 0: any.
   int64_t fewPrograms = 0;
-  /// The kernel is meant for launches in which it has fewer rows than others.
+  /// The kernel is meant for launches in which it costs less than others by the
+  /// rule for splits or, without costs, has fewer rows.
   bool fewerRows = false;
+  /// The kernel is meant for launches in which it has at most half as many rows
+  /// as others.
+  bool halfRows = false;
   /// Parts of a block that run a program, each on keys of its own.
   int64_t parts = 1;
 };

@@ -19,7 +19,10 @@ static bool partsPay(const SplitProblem &problem) {
 }
 static std::optional<bool> isCheaper(const SplitProblem &one,
                                      const SplitProblem &other) {
-  return fa::isCheaper(one, other, LaunchCosts());
+  auto mine = priceSplits(one, LaunchCosts()),
+       theirs = priceSplits(other, LaunchCosts());
+  return mine && theirs ? std::optional(mine->cost < theirs->cost)
+                        : std::nullopt;
 }
 
 /// Of `programs` that go through `tiles` of 32 keys, K and V of 128 bf16 each,
