@@ -232,9 +232,9 @@ static LaunchPlace::Verdict judge(LaunchPlace &place, const KernelInfo &kernel,
                                   std::span<const LaunchArgument> arguments);
 
 /// Whether the kernel has at most half as many rows as the one behind it that
-/// would be taken, or costs less or, where none of the two has costs, has fewer
-/// rows, as it asks for. Kernels that have none on splits beside them are for
-/// few keys, where rows of one head are faster.
+/// would be taken, or costs less or, where none of the two has costs, has at
+/// most three quarters of the rows, as it asks for. Kernels that have none on
+/// splits beside them are for few keys, where rows of one head are faster.
 static bool savesRows(LaunchPlace &place, const KernelInfo &kernel,
                       std::span<const LaunchArgument> arguments) {
   if (!kernel.fewerRows && !kernel.halfRows)
@@ -258,7 +258,7 @@ static bool savesRows(LaunchPlace &place, const KernelInfo &kernel,
        others = countRows(*other, arguments);
   if (!rows || !others)
     return !rows;
-  return kernel.halfRows ? *rows <= *others / 2 : *rows < *others;
+  return *rows <= (kernel.halfRows ? *others / 2 : *others - *others / 4);
 }
 
 /// Whether splits of a kernel behind, of more rows and for any number of

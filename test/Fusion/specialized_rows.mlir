@@ -1,10 +1,16 @@
 // Warp-specialized kernels have more rows where heads are narrow and few numbers live beside the tiles.
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="schedule=persistent stages=2 splits=1"' | FileCheck %s
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="splits=1"' | FileCheck %s --check-prefix=FEW
-// Rows of all heads of a group, for launches in which that makes fewer of them.
+// Rows of all heads of a group, for launches in which that costs less: tiles of as many rows as those of one head, and smaller ones. Those of 64 rows are for launches in which they have at most half of these.
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="splits=0"' | FileCheck %s --check-prefix=PACKED
+// PACKED: tile.kernel @causal_packed(
+// PACKED-NOT: tile.fewer_rows
+// PACKED-SAME: tile.half_rows
+// PACKED: tile.kernel @causal_roles_packed_many_split(
+// PACKED-SAME: tile.alternative = @causal, tile.at_most = array<i64: 0, 2, 1024>, tile.fewer_rows, tile.shape = array<i64: 192, 128>
+// PACKED: tile.kernel @causal_roles_packed_many(
 // PACKED: tile.kernel @causal_roles_packed_split(
-// PACKED-SAME: tile.alternative = @causal, tile.at_most = array<i64: 0, 2, 128>, tile.fewer_rows, tile.shape = array<i64: 128, 128>
+// PACKED-SAME: tile.alternative = @causal, tile.at_most = array<i64: 0, 2, 1024>, tile.fewer_rows, tile.shape = array<i64: 128, 128>
 // PACKED: tile.kernel @causal_roles_packed_merge(
 // PACKED-SAME: tile.follows = @causal_roles_packed_split
 // PACKED-SAME: tile.warp_rows

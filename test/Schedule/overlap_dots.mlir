@@ -185,6 +185,7 @@ tile.kernel @apart(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, p
 // TURNS: tgpu.order_wait
 // TURNS: tgpu.order_arrive
 // Where consumers take turns, those that leave out a tile let theirs pass, before and behind their own.
+// LEFT: tile.kernel @attention_roles(
 // LEFT: tgpu.warp_specialize consumers 3
 // LEFT: } consumer {
 // LEFT: scf.for

@@ -167,6 +167,13 @@ tile.kernel @fewer_rows() attributes {grid = affine_map<() -> (1)>, grid_sizes =
 
 // -----
 
+// expected-error @+1 {{expects 'tile.half_rows' to be a unit attribute, found 50 : i64}}
+tile.kernel @half_rows() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.half_rows = 50 : i64} {
+  tile.return
+}
+
+// -----
+
 // expected-error @+1 {{expects 'tile.follows' to be the name of a kernel, found 3 : i64}}
 tile.kernel @follows() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.follows = 3 : i64} {
   tile.return

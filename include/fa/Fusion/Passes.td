@@ -403,8 +403,10 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
        its rows begin at multiples of `alignment` bytes, too, its first keys at
        multiples of 16, and tiles are so small that one of it has room in shared
        memory;
-     - `NAME_roles_packed`: packed rows, for launches in which it has fewer
-       (`tile.fewer_rows`);
+     - `NAME_roles_packed`: packed rows, for launches in which it costs less
+       (`tile.fewer_rows`), and before it `NAME_roles_packed_many`, in the tile
+       of `NAME_roles` where that has more rows. `NAME_packed` is for launches
+       in which it has at most half of their rows (`tile.half_rows`) then;
      - `NAME_roles_few`: fewer rows, for launches of few programs;
      - `NAME_roles_clusters`: for full attention; blocks fetch together;
      - `NAME`: elements of a row are neighbours in memory, and rows begin at

@@ -359,6 +359,79 @@ TEST(ChooseLaunch, VariantsOfFewerRows) {
   EXPECT_EQ(chosen(std::vector{packed}, 2), "packed");
 }
 
+/// A kernel whose tiles have at most half of the rows, in all, of those of the
+/// kernel that is taken otherwise, which may be one for fewer rows itself.
+TEST(ChooseLaunch, VariantsOfHalfTheRows) {
+  KernelInfo whole = makePlan().back(), small = whole, fewer = whole;
+  whole.tile = {128, 16};
+  small.symbol = "small";
+  small.halfRows = true;
+  fewer.symbol = "fewer";
+  fewer.fewerRows = true;
+  auto chosen = [&](std::span<const KernelInfo> plan) {
+    EXPECT_FALSE(checkPlan(plan));
+    LaunchArgument arguments[] = {keys(2, 16)};
+    auto choice = chooseLaunch(plan, arguments, 3, Workspace());
+    return choice ? choice->kernels.front().symbol
+                  : messageOf(std::move(choice));
+  };
+  small.tile = {64, 16};
+  EXPECT_EQ(chosen(std::vector{small, whole}), "small");
+  small.tile = {96, 16};
+  EXPECT_EQ(chosen(std::vector{small, whole}), "whole");
+  // Half of those of all, but not of those of the one for fewer rows.
+  small.tile = {64, 16};
+  fewer.tile = {96, 16};
+  EXPECT_EQ(chosen(std::vector{small, fewer, whole}), "fewer");
+  fewer.tile = {120, 16}; // which the launch does not take
+  EXPECT_EQ(chosen(std::vector{small, fewer, whole}), "small");
+}
+
+/// Kernels with `fewer_rows` by what they cost: each beside what is taken
+/// without it, on persistent kernels' splits.
+TEST(ChooseLaunch, VariantsThatCostLess) {
+  auto kernelsOf = [](std::string symbol, int64_t rows, bool isFewer) {
+    std::vector<KernelInfo> plan = makePlan();
+    plan.resize(3); // a split, its merge and the whole one
+    for (KernelInfo &kernel : plan) {
+      kernel.symbol = symbol + kernel.symbol;
+      kernel.fewPrograms = 0;
+    }
+    for (KernelInfo *kernel : {&plan[0], &plan[2]}) {
+      kernel->persistent = true;
+      kernel->fewerRows = isFewer;
+      kernel->tile = {rows, 128};
+      kernel->stages = 2;
+      kernel->sharedBytes = rows * 1024;
+    }
+    return plan;
+  };
+  auto chosen = [&](std::vector<int64_t> rows, int64_t programs,
+                    int64_t keyCount) {
+    std::vector<KernelInfo> plan;
+    for (size_t n = 0; n < rows.size(); ++n) {
+      auto next = kernelsOf(std::to_string(rows[n]) + "-", rows[n],
+                            n + 1 < rows.size());
+      plan.insert(plan.end(), next.begin(), next.end());
+    }
+    EXPECT_FALSE(checkPlan(plan)) << checkPlan(plan).message();
+    LaunchArgument arguments[] = {keys(programs, keyCount)};
+    auto choice = chooseLaunch(plan, arguments, 132, Workspace::any());
+    return choice ? choice->kernels.front().tile.front() : -1;
+  };
+  // As many programs of fewer rows cost less, the fewest least; of few keys,
+  // too.
+  for (int64_t keyCount : {128, 4096}) {
+    EXPECT_EQ(chosen({64, 128}, 132, keyCount), 64);
+    EXPECT_EQ(chosen({128, 64}, 132, keyCount), 64);
+    EXPECT_EQ(chosen({192, 128, 64}, 132, keyCount), 64);
+    EXPECT_EQ(chosen({64, 128, 192}, 132, keyCount), 64);
+  }
+  // In more waves than there are costs for, by their rows.
+  EXPECT_EQ(chosen({64, 128}, 1 << 20, 4096), 64);
+  EXPECT_EQ(chosen({120, 128}, 1 << 20, 4096), 128);
+}
+
 /// Of more programs than processors parts take those that their kernel on
 /// splits of the keys says they are faster for.
 TEST(ChooseLaunch, MoreProgramsInParts) {

@@ -234,6 +234,22 @@ TEST(Splits, OfThreeConsumers) {
   EXPECT_EQ(isCheaper(ofThreeUneven(9, 6), few), false); // 11.2, 6.9
 }
 
+/// Beside another kernel counts what programs have besides their tiles, though
+/// splits do not go by it: of few keys that is most of it, as measured on an
+/// H200 (bench/results/2026-11-29-h200-packed-tiles.md). Rows of several heads
+/// have half as much again.
+TEST(Splits, OfKernelsForFewKeys) {
+  SplitProblem three = ofThreeUneven(9, 0), one = ofThreeUneven(18, 1);
+  three.hasUnevenRows = one.hasUnevenRows = false;
+  one.tileRows = one.tileKeys = 64;
+  one.tileBytes = 38266;
+  EXPECT_EQ(isCheaper(one, three), true); // 3.3 us, 7.1
+  SplitProblem packed = three;
+  packed.packsRows = true;
+  EXPECT_EQ(isCheaper(three, packed), true);
+  EXPECT_EQ(chooseSplits(three), chooseSplits(packed));
+}
+
 /// Programs of a causal mask, the first of which sees no key before its own, as
 /// measured on an H200 (bench/results/2026-11-28-h200-causal-splits.md), beside
 /// what programs that all are as long as the longest would have.

@@ -53,7 +53,7 @@ static std::vector<KernelInfo> makePlan() {
   split.splits = 5;
   split.keysOfSplit = 100;
   split.fewPrograms = 2;
-  split.fewerRows = split.noAttention = true;
+  split.fewerRows = split.halfRows = split.noAttention = true;
   split.parts = 4;
   split.stages = 3;
   KernelInfo merge = kernelNamed("merge");

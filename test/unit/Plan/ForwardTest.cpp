@@ -162,6 +162,22 @@ TEST(Forward, HasMoreRowsWhereLittleIsDoneToScores) {
   EXPECT_NE(planOf(facts, "sm_90a").find("_roles 192x128"), std::string::npos);
 }
 
+/// Rows of all heads of a group, in tiles of as many as those of one head and
+/// of 128, where these are not the same.
+TEST(Forward, PacksRowsInTilesOfTwoSizes) {
+  auto hasMany = [](const AttentionFacts &facts) {
+    std::string plan = planOf(facts, "sm_90a");
+    EXPECT_NE(plan.find("_roles_packed 128x"), std::string::npos) << plan;
+    return plan.find("_roles_packed_many 192x") != std::string::npos;
+  };
+  EXPECT_TRUE(hasMany(ofHalves(64)));
+  EXPECT_TRUE(hasMany(ofHalves(112)));
+  EXPECT_FALSE(hasMany(ofHalves(128)));
+  AttentionFacts facts = ofHalves(64);
+  facts.dropsProbabilities = true;
+  EXPECT_FALSE(hasMany(facts));
+}
+
 /// What random numbers take leaves registers for two.
 TEST(Forward, HasFewerRowsWithDropout) {
   AttentionFacts facts = ofHalves(64);
