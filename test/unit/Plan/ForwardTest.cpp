@@ -207,7 +207,7 @@ TEST(Forward, RefusesWhatHasNoRoom) {
 TEST(Forward, HasMoreKeysInFewCausalProgramsOfMiddleDepth) {
   auto fewOf = [](int64_t dim, MaskFacts mask, StringRef asked = "") {
     AttentionFacts facts = ofHalves(dim);
-    facts.mask = std::move(mask);
+    facts.mask = mask;
     std::string plan = planOf(facts, "sm_90a", asked);
     StringRef few = StringRef(plan).split("_few ").second;
     return few.split(' ').first.str();
