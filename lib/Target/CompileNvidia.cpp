@@ -10,6 +10,8 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Machine/NvidiaInfo.h"
 
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
 
 #include <mutex>
@@ -52,6 +54,30 @@ static constexpr llvm::StringLiteral kOptimizations =
     "loop-simplify,lcssa,infer-alignment,instcombine<no-verify-fixpoint>,"
     "div-rem-pairs),globaldce";
 
+/// Says of what is loaded through `record`, whose words a launch writes, that
+/// it is defined.
+static void markDefined(llvm::Value &record) {
+  for (llvm::User *user : record.users()) {
+    if (auto *load = llvm::dyn_cast<llvm::LoadInst>(user))
+      load->setMetadata(llvm::LLVMContext::MD_noundef,
+                        llvm::MDNode::get(load->getContext(), {}));
+    else if (llvm::isa<llvm::GetElementPtrInst>(user))
+      markDefined(*user);
+  }
+}
+
+/// The same of all arguments. What addresses and sizes are computed from may be
+/// poison otherwise, and the straight-line strength reduction of LLVM's back
+/// end asks that of each of its expressions, for more than half of the time
+/// from IR to PTX where loops over head dimensions are unrolled
+/// (bench/results/2026-11-29-compile-defined.md).
+static void markArgumentsDefined(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Argument &argument : function.args())
+      if (argument.hasByValAttr())
+        markDefined(argument);
+}
+
 /// S8 as optimised LLVM IR; `machine` becomes the generator of its code. What
 /// fails is reported to the context's handlers.
 static llvm::Expected<std::unique_ptr<llvm::Module>>
@@ -71,8 +97,11 @@ toLLVM(ModuleOp module, const NvidiaInfo &info, llvm::LLVMContext &context,
         pm.addPass(createConvertTileGPUSimtToNVVM());
       })))
     return llvm::createStringError("the passes to LLVM failed");
-  return translate(
+  auto translated = translate(
       module, context, *machine, [](llvm::Module &) {}, kOptimizations);
+  if (translated)
+    markArgumentsDefined(**translated);
+  return translated;
 }
 
 static llvm::Expected<std::string> toPtx(ModuleOp module,
