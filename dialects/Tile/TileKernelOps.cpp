@@ -157,7 +157,8 @@ static LogicalResult verifyWorkspace(KernelOp kernel) {
       return failure();
   }
   for (StringRef name :
-       {KernelOp::splitKeysAttrName, KernelOp::leastKeysAttrName})
+       {KernelOp::splitKeysAttrName, KernelOp::leastKeysAttrName,
+        KernelOp::packedHeadsAttrName})
     if (Attribute keys = kernel->getAttr(name);
         keys && failed(verifySizeMap(kernel, name, keys, 1)))
       return failure();

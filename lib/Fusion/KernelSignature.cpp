@@ -134,6 +134,13 @@ static AffineExpr countGroupedTiles(AffineExpr group, AffineExpr queries,
   return blocks.ceilDiv(shape.rows / block);
 }
 
+/// Query heads that share a KV head.
+static AffineExpr countGroup(const AttentionFunction &source,
+                             SizeNames &names) {
+  return names.size(source.q, source.q.number, 1)
+      .floorDiv(names.size(source.k, source.k.number, 1));
+}
+
 /// Tiles of queries, query heads, batches; or tiles of the heads of a group, KV
 /// heads, batches. Each tile has programs for its splits, or for parts of its
 /// columns where they are merged.
@@ -146,9 +153,8 @@ static AffineMap getGrid(const AttentionFunction &source,
     return names.map({sizeOfQ(2).floorDiv(shape.rows) + sizeOfQ(0), sizeOfQ(1),
                       names.constant(1)});
   if (shape.pack != KernelShape::OneHead) {
-    AffineExpr all = sizeOfQ(1);
+    AffineExpr group = countGroup(source, names);
     heads = names.size(k, k.number, 1);
-    AffineExpr group = all.floorDiv(heads);
     tiles = shape.pack == KernelShape::Queries
                 ? countGroupedTiles(group, sizeOfQ(2), shape)
                 : group.ceilDiv(shape.rows);
@@ -317,8 +323,11 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
                     b.getI64IntegerAttr(shape.fewPrograms));
   if (source.q.offsets || source.k.offsets)
     kernel->setAttr(KernelOp::packedRowsAttrName, b.getUnitAttr());
-  if (shape.fewerRows)
+  if (shape.fewerRows) {
     kernel->setAttr(KernelOp::fewerRowsAttrName, b.getUnitAttr());
+    kernel->setAttr(KernelOp::packedHeadsAttrName,
+                    AffineMapAttr::get(names.map({countGroup(source, names)})));
+  }
   if (shape.halfRows)
     kernel->setAttr(KernelOp::halfRowsAttrName, b.getUnitAttr());
   if (shape.cluster > 1)

@@ -147,7 +147,8 @@ static Failure checkWorkspace(const KernelInfo &kernel) {
       if (Failure failure = checkGiven(kernel, expr))
         return failure;
   }
-  for (const SizeExpr *expr : {&kernel.splitKeys, &kernel.leastKeys})
+  for (const SizeExpr *expr :
+       {&kernel.splitKeys, &kernel.leastKeys, &kernel.packedHeads})
     if (!expr->steps.empty())
       if (Failure failure = checkGiven(kernel, *expr))
         return failure;

@@ -78,7 +78,7 @@ SplitProblem fa::describeProblem(const KernelInfo &kernel,
           .mergeTiles = countMergeTiles(kernel, given),
           .parts = kernel.parts,
           .computes = kernel.persistent,
-          .packsRows = kernel.fewerRows,
+          .packsRows = !kernel.packedHeads.steps.empty(),
           .hasUnevenRows = hasUnevenRows(kernel)};
 }
 
@@ -194,11 +194,19 @@ static bool keepsBusy(const LaunchPlace &place, const KernelInfo &kernel,
   return *programs * 100 >= kernel.leastBusy * rounds * atATime;
 }
 
+/// Whether a kernel whose rows are of several heads has several.
+static bool packsHeads(const KernelInfo &kernel,
+                       std::span<const LaunchArgument> arguments) {
+  return kernel.packedHeads.steps.empty() ||
+         evaluate(kernel.packedHeads, arguments).value_or(0) > 1;
+}
+
 /// Whether the launch's programs are as the kernel asks for, whatever others
 /// take.
 static bool suits(LaunchPlace &place, const KernelInfo &kernel,
                   std::span<const LaunchArgument> arguments) {
-  return fillsClusters(place.kernels, kernel, arguments) &&
+  return packsHeads(kernel, arguments) &&
+         fillsClusters(place.kernels, kernel, arguments) &&
          hasFewPrograms(place, kernel, arguments) &&
          hasManyPrograms(place, kernel, arguments) &&
          keepsBusy(place, kernel, arguments);

@@ -357,6 +357,13 @@ TEST(ChooseLaunch, VariantsOfFewerRows) {
   EXPECT_EQ(chosen(plan, 4), "packed");
   // A plan that has nothing else.
   EXPECT_EQ(chosen(std::vector{packed}, 2), "packed");
+  // Where it is for several heads, of two there are several.
+  plan = {packed, whole};
+  plan[0].tile[0] = 16;
+  EXPECT_EQ(chosen(plan, 2), "packed");
+  plan[0].packedHeads = size(0, 0);
+  EXPECT_EQ(chosen(plan, 2), "packed");
+  EXPECT_EQ(chosen(plan, 1), "whole");
 }
 
 /// A kernel whose tiles have at most half of the rows, in all, of those of the

@@ -50,6 +50,7 @@ static std::vector<KernelInfo> makePlan() {
   split.workspace = {{{sizeOf(0, 1)}}};
   split.splitKeys = sizeOf(0, 1);
   split.leastKeys = sizeOf(0, 2);
+  split.packedHeads = sizeOf(0, 1);
   split.splits = 5;
   split.keysOfSplit = 100;
   split.fewPrograms = 2;
