@@ -7,7 +7,7 @@
 // PACKED-NOT: tile.fewer_rows
 // PACKED-SAME: tile.half_rows
 // PACKED: tile.kernel @causal_roles_packed_many_split(
-// PACKED-SAME: tile.alternative = @causal, tile.at_most = array<i64: 0, 2, 1024>, tile.fewer_rows, tile.packed_heads = affine_map<{{.*}} floordiv {{.*}}>, tile.shape = array<i64: 192, 128>
+// PACKED-SAME: tile.alternative = @causal, tile.at_most = array<i64: 0, 2, 1024>, tile.fewer_rows, tile.packed_heads = #{{.*}}, tile.shape = array<i64: 192, 128>
 // PACKED: tile.kernel @causal_roles_packed_many(
 // PACKED: tile.kernel @causal_roles_packed_split(
 // PACKED-SAME: tile.alternative = @causal, tile.at_most = array<i64: 0, 2, 1024>, tile.fewer_rows, tile.packed_heads = {{.*}}, tile.shape = array<i64: 128, 128>
