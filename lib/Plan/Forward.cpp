@@ -216,6 +216,10 @@ private:
     // faster; dots of warpgroups have at most 256 columns
     // (bench/results/2026-11-29-h200-packed-tiles.md).
     packed.halfRows = hasFewPrograms(facts, rules) && fit.widest() <= 256;
+    // Of one head nothing is known of more queries.
+    if (packed.halfRows)
+      packed.maxQueries =
+          std::min(packed.maxQueries, rules.specialized.fewRows / 2 - 1);
     all.push_back({"_packed", packed});
   }
 
