@@ -125,7 +125,7 @@ static void offerChains(LaunchPlace &place,
   for (bool meant : {true, false})
     for (size_t n = 0; n < place.kernels.size(); ++n) {
       const KernelInfo &kernel = place.kernels[n];
-      if (kernel.follows || !fitsVariant(kernel, arguments))
+      if (kernel.follows || !fits(place, kernel, arguments))
         continue;
       bool isMeant = isMeantFor(place, kernel, arguments);
       if (place.unknown)
@@ -258,7 +258,7 @@ fa::findCandidates(std::span<const KernelInfo> kernels,
   // A launch without workspace takes the kernel that was left to splits.
   if (place.prefersSplits && !wrong) {
     place.hasWorkspace = false;
-    place.verdicts = {};
+    place.findings = {};
     offerChains(place, arguments, [&](std::span<const KernelInfo> chain) {
       if (!chain.front().workspace.empty())
         return false;

@@ -126,24 +126,29 @@ static bool haveSamePrograms(const KernelInfo &one, const KernelInfo &other) {
          one.fewPrograms == other.fewPrograms;
 }
 
-/// Of the kernel or of the one that splits the keys of the same programs; none
+/// The kernel or the one that splits the keys of the same programs; null
 /// without such a one.
-static std::optional<DescribedSplits>
-describeSplits(const LaunchPlace &place, const KernelInfo &kernel,
-               std::span<const LaunchArgument> arguments) {
+static const KernelInfo *findSplit(const LaunchPlace &place,
+                                   const KernelInfo &kernel) {
   auto split =
       std::ranges::find_if(place.kernels, [&](const KernelInfo &other) {
         return !other.splitKeys.steps.empty() &&
                haveSamePrograms(other, kernel);
       });
-  if (split == place.kernels.end())
+  return split == place.kernels.end() ? nullptr : &*split;
+}
+
+static std::optional<DescribedSplits>
+describeSplits(const LaunchPlace &place, const KernelInfo *split,
+               std::span<const LaunchArgument> arguments) {
+  if (!split)
     return std::nullopt;
   Result<int64_t> programs = countPrograms(*split, arguments);
   if (!programs)
     return std::nullopt;
-  return DescribedSplits{&*split, describeProblem(*split, arguments, *programs,
-                                                  place.machine.processors,
-                                                  split->residentBlocks)};
+  return DescribedSplits{split, describeProblem(*split, arguments, *programs,
+                                                place.machine.processors,
+                                                split->residentBlocks)};
 }
 
 /// Whether the launch's programs are as few as the kernel asks for; of parts
@@ -160,7 +165,7 @@ static bool hasFewPrograms(LaunchPlace &place, const KernelInfo &kernel,
     return true;
   if (kernel.parts == 1 || place.machine.processors == kHost)
     return false;
-  auto splits = describeSplits(place, kernel, arguments);
+  auto splits = describeSplits(place, findSplit(place, kernel), arguments);
   return splits && place.decideBy(*splits->kernel, [&](int64_t blocks) {
     return partsPay(splits->with(blocks), place.machine.costs);
   });
@@ -227,13 +232,33 @@ static std::optional<int64_t> countRows(const KernelInfo &kernel,
 /// kernel that splits its keys, or where the rule has no costs. Those of
 /// persistent kernels do not depend on how many blocks a processor holds.
 static std::optional<PricedSplits>
-priceSplits(const LaunchPlace &place, const KernelInfo &kernel,
+priceSplits(LaunchPlace &place, const KernelInfo &kernel,
             std::span<const LaunchArgument> arguments) {
   if (!kernel.persistent || place.machine.processors == kHost)
     return std::nullopt;
-  auto splits = describeSplits(place, kernel, arguments);
-  return splits ? priceSplits(splits->problem, place.machine.costs)
-                : std::nullopt;
+  const KernelInfo *split = findSplit(place, kernel);
+  LaunchPlace::Finding *found = split ? place.find(*split) : nullptr;
+  if (found && found->isPriced)
+    return found->price;
+  std::optional<PricedSplits> price;
+  if (auto splits = describeSplits(place, split, arguments))
+    price = priceSplits(splits->problem, place.machine.costs);
+  if (found) {
+    found->price = price;
+    found->isPriced = true;
+  }
+  return price;
+}
+
+bool fa::fits(LaunchPlace &place, const KernelInfo &kernel,
+              std::span<const LaunchArgument> arguments) {
+  LaunchPlace::Finding *found = place.find(kernel);
+  if (found && found->fits)
+    return *found->fits;
+  bool fits = fitsVariant(kernel, arguments);
+  if (found)
+    found->fits = fits;
+  return fits;
 }
 
 static LaunchPlace::Verdict judge(LaunchPlace &place, const KernelInfo &kernel,
@@ -251,7 +276,7 @@ static bool savesRows(LaunchPlace &place, const KernelInfo &kernel,
       place.kernels.subspan(size_t(&kernel - place.kernels.data()) + 1);
   auto other = std::ranges::find_if(behind, [&](const KernelInfo &each) {
     return !each.follows && !haveSamePrograms(each, kernel) &&
-           fitsVariant(each, arguments) &&
+           fits(place, each, arguments) &&
            judge(place, each, arguments) == LaunchPlace::Meant;
   });
   if (other == behind.end())
@@ -271,7 +296,7 @@ static bool savesRows(LaunchPlace &place, const KernelInfo &kernel,
 
 /// Whether splits of a kernel behind, of more rows and for any number of
 /// programs, cost less than the kernel, which is for few, in any splits.
-static bool isLeftToSplits(const LaunchPlace &place, const KernelInfo &kernel,
+static bool isLeftToSplits(LaunchPlace &place, const KernelInfo &kernel,
                            std::span<const LaunchArgument> arguments) {
   if (!kernel.fewPrograms || kernel.fewerRows || !kernel.persistent ||
       place.machine.processors == kHost || !place.hasWorkspace)
@@ -280,7 +305,7 @@ static bool isLeftToSplits(const LaunchPlace &place, const KernelInfo &kernel,
       place.kernels.subspan(size_t(&kernel - place.kernels.data()) + 1);
   auto other = std::ranges::find_if(behind, [&](const KernelInfo &each) {
     return !each.splitKeys.steps.empty() && !each.splits && each.persistent &&
-           !each.fewPrograms && !each.fewerRows && fitsVariant(each, arguments);
+           !each.fewPrograms && !each.fewerRows && fits(place, each, arguments);
   });
   if (other == behind.end())
     return false;
@@ -289,21 +314,19 @@ static bool isLeftToSplits(const LaunchPlace &place, const KernelInfo &kernel,
   return own && theirs && theirs->splits > 1 && theirs->cost < own->cost;
 }
 
-/// What a launch makes of the kernel, whose arguments it takes. A kernel may be
-/// asked about once for each one before it, for which a launch has no time.
+/// What a launch makes of the kernel, whose arguments it takes.
 static LaunchPlace::Verdict judge(LaunchPlace &place, const KernelInfo &kernel,
                                   std::span<const LaunchArgument> arguments) {
-  auto number = size_t(&kernel - place.kernels.data());
-  bool isKept = number < place.verdicts.size();
-  if (isKept && place.verdicts[number] != LaunchPlace::NotYet)
-    return place.verdicts[number];
+  LaunchPlace::Finding *found = place.find(kernel);
+  if (found && found->verdict != LaunchPlace::NotYet)
+    return found->verdict;
   LaunchPlace::Verdict verdict =
       !suits(place, kernel, arguments) || !savesRows(place, kernel, arguments)
           ? LaunchPlace::NotMeant
       : isLeftToSplits(place, kernel, arguments) ? LaunchPlace::LeftToSplits
                                                  : LaunchPlace::Meant;
-  if (isKept)
-    place.verdicts[number] = verdict;
+  if (found)
+    found->verdict = verdict;
   return verdict;
 }
 

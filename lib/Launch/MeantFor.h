@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 
 namespace fa {
@@ -27,10 +28,24 @@ struct LaunchPlace {
   bool prefersSplits = false;
   /// The first kernel whose resident blocks are not known and matter.
   const KernelInfo *unknown = nullptr;
-  /// What is known of the first kernels: NotMeant for what they ask of a
-  /// launch, or left to splits of another one.
+  /// What was found of a kernel: that it is not meant for what it asks of a
+  /// launch, or is left to splits of another one; and what it costs.
   enum Verdict : char { NotYet, NotMeant, LeftToSplits, Meant };
-  std::array<Verdict, 64> verdicts = {};
+  struct Finding {
+    std::optional<bool> fits;
+    Verdict verdict = NotYet;
+    bool isPriced = false;
+    std::optional<PricedSplits> price;
+  };
+  /// Of the first kernels: one may be asked about for each one before it, for
+  /// which a launch has no time.
+  std::array<Finding, 48> findings = {};
+
+  /// Null: the kernel is none of the first.
+  Finding *find(const KernelInfo &kernel) {
+    auto number = size_t(&kernel - kernels.data());
+    return number < findings.size() ? &findings[number] : nullptr;
+  }
 
   /// `decide` of the blocks of a kernel that a processor holds. Where they are
   /// not known, of any number, if it is the same for all; else notes that.
@@ -57,6 +72,10 @@ SplitProblem describeProblem(const KernelInfo &kernel,
                              std::span<const LaunchArgument> given,
                              int64_t programs, int64_t processors,
                              int64_t residentBlocks);
+
+/// Whether the kernel takes the arguments (fitsVariant).
+bool fits(LaunchPlace &place, const KernelInfo &kernel,
+          std::span<const LaunchArgument> arguments);
 
 /// Whether the launch, whose arguments the kernel takes, is one that the kernel
 /// is for: it has as few programs as the kernel asks for, comes in whole

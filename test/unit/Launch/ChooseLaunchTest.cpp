@@ -434,6 +434,20 @@ TEST(ChooseLaunch, VariantsThatCostLess) {
     EXPECT_EQ(chosen({192, 128, 64}, 132, keyCount), 64);
     EXPECT_EQ(chosen({64, 128, 192}, 132, keyCount), 64);
   }
+  // One that has none on splits, for few keys, is kept, whatever splits of
+  // others with such a tile cost.
+  auto half = kernelsOf("half-", 64, false),
+       fewer = kernelsOf("fewer-", 32, true);
+  half[0].halfRows = half[2].halfRows = true;
+  KernelInfo paired = kernelsOf("paired-", 64, false)[2];
+  std::vector<KernelInfo> plan = half;
+  plan.insert(plan.end(), fewer.begin(), fewer.end());
+  plan.push_back(paired);
+  ASSERT_FALSE(checkPlan(plan));
+  LaunchArgument arguments[] = {keys(132, 4096)};
+  auto choice = chooseLaunch(plan, arguments, 132, Workspace::any());
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->kernels.front().symbol, "paired-whole");
   // In more waves than there are costs for, by their rows.
   EXPECT_EQ(chosen({64, 128}, 1 << 20, 4096), 64);
   EXPECT_EQ(chosen({120, 128}, 1 << 20, 4096), 128);
