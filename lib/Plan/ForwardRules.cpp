@@ -54,7 +54,8 @@ static constexpr int64_t kPairedKeys = 256, kPairedPrograms = 4,
                          kPairedUnevenPrograms = 2, kPairedManyKeys = 64;
 
 /// Queries of the heads of a group in one tile, chosen by what they cost: with
-/// so many, beside 128, 1.05 of the rate for 129 to 1024 queries
+/// so many, beside 128, 1.04 of the rate for 129 to 1024 queries, by choices
+/// that were computed from measured times
 /// (bench/results/2026-11-29-h200-packed-tiles.md).
 static constexpr int64_t kPackedQueries = 1024;
 
