@@ -50,6 +50,13 @@ SchedulePlan planOf(tile::KernelOp kernel);
 /// has another value or what is below it another use.
 mlir::Value belowMasks(mlir::Value scores);
 
+/// The 1 or -1, the same for all elements, that `product` multiplies its left
+/// operand with; null: it is no such product.
+mlir::Value signOf(mlir::Value product);
+
+/// `scores`, which may be null, without such a sign.
+mlir::Value belowSign(mlir::Value scores);
+
 } // namespace fa::tgpu
 
 #endif // TILEGPU_TILEGPU_H

@@ -177,6 +177,28 @@ Value fa::tgpu::belowMasks(Value scores) {
   return scores;
 }
 
+Value fa::tgpu::signOf(Value product) {
+  auto multiply = product.getDefiningOp<arith::MulFOp>();
+  auto broadcast = multiply
+                       ? multiply.getRhs().getDefiningOp<tile::BroadcastOp>()
+                       : tile::BroadcastOp();
+  auto choice = broadcast
+                    ? broadcast.getInput().getDefiningOp<arith::SelectOp>()
+                    : arith::SelectOp();
+  APFloat other(0.0f);
+  bool isSign = choice && choice.getType().isF32() &&
+                matchPattern(choice.getFalseValue(), m_OneFloat()) &&
+                matchPattern(choice.getTrueValue(), m_ConstantFloat(&other)) &&
+                other.isExactlyValue(-1);
+  return isSign ? choice.getResult() : Value();
+}
+
+Value fa::tgpu::belowSign(Value scores) {
+  return scores && signOf(scores)
+             ? scores.getDefiningOp<arith::MulFOp>().getLhs()
+             : scores;
+}
+
 RankedTensorType fa::tgpu::withLayout(RankedTensorType type,
                                       const TileLayout &layout) {
   return RankedTensorType::get(type.getShape(), type.getElementType(),

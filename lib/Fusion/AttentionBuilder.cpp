@@ -117,6 +117,8 @@ KernelOp AttentionBuilder::build(StringRef name, StringRef entry) {
   buildCoordinates();
   for (const ArgumentView &scales : source.keyScales)
     scale = arith::MulFOp::create(b, scale, loadScale(scales));
+  if (shape.foldsSize)
+    takeSign();
   length = countKeys(rule, numKeys);
   buildRamp();
   Value queries = queryView(qMemory);

@@ -66,6 +66,20 @@ static Value takeLastFactor(OpBuilder &b, Value &scores) {
                                    b.getF32FloatAttr(value.convertToFloat()));
 }
 
+/// Times 0, what is masked would be no number: the least size does the same to
+/// what is finite.
+void AttentionBuilder::takeSign() {
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  Value isNegative =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, scale, constant(0));
+  scaleSign = arith::SelectOp::create(b, isNegative, constant(-1), constant(1));
+  Value size = arith::MulFOp::create(b, scale, scaleSign);
+  scale = arith::MaximumFOp::create(
+      b, size, constant(std::numeric_limits<float>::min()));
+}
+
 /// Scores of one tile: the dot, scaled, modified and, if `partial`, masked; and
 /// the factor above 0 that the softmax has yet to apply, or null.
 std::pair<Value, Value> AttentionBuilder::buildScores(Value kTile, Value key,
@@ -78,9 +92,11 @@ std::pair<Value, Value> AttentionBuilder::buildScores(Value kTile, Value key,
                                precisionFor(typeOf(kTile).getElementType()));
   if (isBiasedLater)
     scores = ramp->addTo(scores, key);
-  if (!shape.positiveScale && !matchPattern(scale, m_OneFloat()))
-    scores = arith::MulFOp::create(b, scores, broadcast(scale, type));
-  Value factor = shape.positiveScale ? scale : Value();
+  bool isFactor = shape.positiveScale || shape.foldsSize;
+  Value product = isFactor ? scaleSign : scale;
+  if (product && !matchPattern(product, m_OneFloat()))
+    scores = arith::MulFOp::create(b, scores, broadcast(product, type));
+  Value factor = isFactor ? scale : Value();
   SmallVector<RegionValue> arguments = regionArguments(key);
   bool isInside = walk.has_value(); // queries and keys are whole blocks
   if (!attention.getScore().empty() && !ramp) {

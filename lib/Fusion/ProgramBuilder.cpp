@@ -25,14 +25,22 @@ using namespace fa::tile;
 // Scores
 //===----------------------------------------------------------------------===//
 
-bool fa::hasFoldableScale(OnlineAttentionOp attention) {
-  Value scale = attention.getScale();
+/// Whether `scale` is an f32 that is above 0, or an argument that can be.
+static bool mayBePositive(Value scale) {
   APFloat constant(0.0f);
   bool known = matchPattern(scale, m_ConstantFloat(&constant)) &&
                constant.isFiniteNonZero() && !constant.isNegative();
-  // What keys are multiplied with may be 0 or less.
-  return scale.getType().isF32() && attention.getKeyScales().empty() &&
-         (known || isa<BlockArgument>(scale));
+  return scale.getType().isF32() && (known || isa<BlockArgument>(scale));
+}
+
+bool fa::hasFoldableScale(OnlineAttentionOp attention) {
+  return attention.getKeyScales().empty() &&
+         mayBePositive(attention.getScale());
+}
+
+bool fa::hasFoldableSize(OnlineAttentionOp attention) {
+  return !attention.getKeyScales().empty() &&
+         mayBePositive(attention.getScale());
 }
 
 bool fa::hasShortCap(OnlineAttentionOp attention) {

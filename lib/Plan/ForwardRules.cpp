@@ -111,6 +111,7 @@ static SpecializedRules specializedRules(const PlanConstraints &asked) {
   rules.wideKeys = asked.kvTile;
   rules.narrowRows = orElse(rows, 3 * kWarpgroupRows);
   rules.middleColumns = orElse(asked.kvTile, kSpecializedMiddleColumns);
+  rules.widenedColumns = orElse(asked.kvTile, kColumnsOfFive);
   rules.shortColumns = orElse(asked.kvTile, kShortColumns);
   rules.shortWindow = kShortWindow;
   // Beside what is asked for there is nothing else.

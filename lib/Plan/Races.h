@@ -31,6 +31,11 @@ inline constexpr int64_t kClusterBlocks = 2;
 /// C7602).
 inline constexpr int64_t kColumnsOfFour = 192;
 
+/// The same of five, which begin with 96 registers and of which three compute
+/// with 136: at D 64 1.1 to 1.3 of the rate of two with tiles of 128 keys
+/// (bench/results/2026-11-29-h200-fp8.md).
+inline constexpr int64_t kColumnsOfFive = 96;
+
 } // namespace fa
 
 #endif // FA_LIB_PLAN_RACES_H

@@ -39,6 +39,7 @@ public:
   /// The kernel for launches of many programs.
   KernelShape chooseMany(KernelShape shape) const {
     chooseBias(shape);
+    shape.foldsSize = forward.foldScale && facts.hasFoldableSize && isPlain;
     bool isMiddle = chooseTile(shape);
     // Tiles of a packed sequence begin with it.
     if (!facts.isPacked)
@@ -182,9 +183,11 @@ private:
   /// loops and more, or where a packed sequence lies. Three consumers hide what
   /// a short form of tanh takes.
   bool isNarrow(const KernelShape &shape, bool isCapped) const {
-    // Beside a partition that widens tiles a block has registers for two.
+    // Beside a partition that widens tiles a block has registers for two, or
+    // for three whose tiles have fewer keys and that do nothing else.
     if (facts.hasNarrowKeys)
-      return false;
+      return isPlain && isOne && widest <= 64 && !mask.hasLowerBound &&
+             !facts.isPacked && !facts.dropsProbabilities && facts.results == 1;
     // Random numbers at D 64: 2 kB of spills with three consumers, none with
     // two (ptxas 13.0.88).
     if (facts.dropsProbabilities)
@@ -226,7 +229,9 @@ private:
                      : rules.tile.rows;
     if (facts.hasNarrowKeys && fit.dimV() > kColumnsOfFour)
       shape.rows = std::min(shape.rows, kRowsOfConsumer);
-    shape.columns = isMiddle ? rules.middleColumns : rules.tile.columns;
+    shape.columns = isMiddle                        ? rules.middleColumns
+                    : facts.hasNarrowKeys && narrow ? rules.widenedColumns
+                                                    : rules.tile.columns;
     // Tiles between powers of two were faster for plain scores, if no mask has
     // a lower edge. What a ramp is multiplied with comes in powers of two
     // alone.

@@ -61,7 +61,7 @@ static bool boundsFollowFromTiles(const FetchedTiles &tiles) {
 /// K gives, perhaps masked.
 static bool changesScores(scf::ForOp loop) {
   for (auto softmax : loop.getBody()->getOps<OnlineSoftmaxOp>()) {
-    Value scores = belowMasks(softmax.getScores());
+    Value scores = belowSign(belowMasks(softmax.getScores()));
     auto dot = scores ? scores.getDefiningOp<DotOp>() : DotOp();
     if (scores &&
         (!dot || (dot.getAcc() && dot.getAcc().getDefiningOp<tile::RampOp>())))

@@ -87,7 +87,7 @@ static DotStartOp scoresDot(OnlineSoftmaxOp op, const ScoreSteps &scores) {
   DotWaitOp wait = scores.wait;
   if (!wait || !wait.getPending())
     return {};
-  Value plain = belowMasks(op.getScores());
+  Value plain = belowSign(belowMasks(op.getScores()));
   if (scores.received.empty() && plain != wait.getResult() &&
       !isCapped(op, wait.getResult()))
     return {};

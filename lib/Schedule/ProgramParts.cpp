@@ -30,11 +30,13 @@ static bool mergeVariants(scf::IfOp either) {
   };
   OnlineSoftmaxOp full = softmaxOf(either.thenBlock()),
                   partial = softmaxOf(either.elseBlock());
-  if (!full || !partial || !full.getScores().getDefiningOp<DotWaitOp>())
+  auto areOfDot = [](Value scores) {
+    return belowSign(scores).getDefiningOp<DotWaitOp>() != nullptr;
+  };
+  if (!full || !partial || !areOfDot(full.getScores()))
     return false;
   auto masked = partial.getScores().getDefiningOp<arith::SelectOp>();
-  if (!masked || !masked->hasOneUse() ||
-      !masked.getTrueValue().getDefiningOp<DotWaitOp>() ||
+  if (!masked || !masked->hasOneUse() || !areOfDot(masked.getTrueValue()) ||
       !matchPattern(masked.getFalseValue(), m_NegInfFloat()))
     return false;
   // What changes P by the places of its elements, as dropout does, knows it,

@@ -8,7 +8,7 @@
 
 // K and V beside queries of 16 bits. Slots of 8 bits have whole lines of 128 columns.
 // CHECK-LABEL: tile.kernel @keys(
-// CHECK-SAME: partitions [load w4 r40, convert w4 r40, compute*2 w4 r216 rows 64], slots {program 2, step 3, narrow 2}
+// CHECK-SAME: partitions [load w4 r32, convert w4 r32, compute*2 w4 r224 rows 64], slots {program 2, step 3, narrow 2}
 // CHECK: %[[Q:.*]] = tgpu.channel own : <2 x 64x64xf16,
 // CHECK: %[[K:.*]] = tgpu.channel widened : <3 x 64x64xf16,
 // CHECK: %[[K8:.*]] = tgpu.channel narrow : <2 x 64x128xf8E4M3FN,

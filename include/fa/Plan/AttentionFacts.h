@@ -55,6 +55,9 @@ struct AttentionFacts {
   /// a tensor each.
   bool hasCostlyScores = false;
   bool hasFoldableScale = false;
+  /// It would be foldable, but keys are multiplied with numbers, too, of any
+  /// sign.
+  bool hasFoldableSize = false;
   bool hasShortCap = false; ///< the score region is a softcap with a short tanh
   std::optional<LinearBiasFacts> bias;
   /// Captured tensors that a tile of scores reads a tile of, and bytes of an

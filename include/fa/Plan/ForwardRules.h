@@ -46,6 +46,8 @@ struct SpecializedRules {
   /// for 128. The power of two below it where scores are modified, a mask
   /// leaves out keys before those that are seen, or programs are few.
   int64_t middleColumns = 0;
+  /// Keys of `narrowRows` where a partition widens tiles.
+  int64_t widenedColumns = 128;
   /// Keys where a row sees at most `shortWindow`, between two bounds; twice as
   /// many where the largest head dimension is at most 64.
   int64_t shortColumns = 0, shortWindow = 0;

@@ -46,6 +46,10 @@ struct KernelShape {
   /// A scale that is the same for all scores is above 0: the softmax applies it
   /// with its own factor, at no cost.
   bool positiveScale = false;
+  /// Only the device knows the sign of a scale that is the same for all scores:
+  /// the softmax applies its size with its own factor, and scores are negated
+  /// where it is negative.
+  bool foldsSize = false;
   /// The scores' bias, which is a ramp, is what their dot adds to (tile.ramp);
   /// with `positiveScale`.
   bool ramp = false;

@@ -26,7 +26,7 @@ static constexpr int64_t kStepRows = kWidenedRows;
 static constexpr int64_t kStepBytes = kStepRows * kLineBytes;
 
 /// Loads of 16 bytes that are under way at a time, four registers each.
-static constexpr size_t kLoadsAtOnce = 4;
+static constexpr size_t kLoadsAtOnce = 3;
 
 namespace {
 

@@ -172,8 +172,32 @@ static bool lowerRescale(SimtContext &ctx, arith::MulFOp scale) {
   return true;
 }
 
+/// A sign that is the same for all, and hardly ever -1.
+static bool lowerSign(SimtContext &ctx, arith::MulFOp product) {
+  Value sign = signOf(product);
+  if (!sign)
+    return false;
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  Value isNegative = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
+                                           ctx.mapped(sign), zero);
+  SmallVector<Value> old(ctx.elementsOf(product.getLhs()));
+  auto branch = scf::IfOp::create(
+      b, isNegative,
+      [&](OpBuilder &, Location) {
+        SmallVector<Value> negated;
+        for (Value value : old)
+          negated.push_back(arith::NegFOp::create(b, value));
+        scf::YieldOp::create(b, negated);
+      },
+      [&](OpBuilder &, Location) { scf::YieldOp::create(b, old); });
+  ctx.setElements(product.getResult(), SmallVector<Value>(branch.getResults()));
+  return true;
+}
+
 void fa::addElementwiseLowerings(SimtContext &ctx) {
   ctx.registry.addForm(ctx, lowerColumnLimit);
   ctx.registry.addForm(ctx, lowerNumberBits);
   ctx.registry.addForm(ctx, lowerRescale);
+  ctx.registry.addForm(ctx, lowerSign);
 }

@@ -178,6 +178,49 @@ TEST(Forward, PacksRowsInTilesOfTwoSizes) {
   EXPECT_FALSE(hasMany(facts));
 }
 
+/// Beside who widens tiles, three that compute have registers for nothing else.
+TEST(Forward, HasFewerRowsOfNarrowKeysWhereMoreIsToDo) {
+  AttentionFacts plain = ofHalves(64);
+  plain.hasNarrowKeys = true;
+  auto hasMany = [](const AttentionFacts &facts) {
+    return planOf(facts, "sm_90a").find("_roles 192x96") != std::string::npos;
+  };
+  EXPECT_TRUE(hasMany(plain));
+  AttentionFacts facts = plain;
+  facts.results = 2;
+  EXPECT_FALSE(hasMany(facts));
+  facts = plain;
+  facts.isPacked = true;
+  EXPECT_FALSE(hasMany(facts));
+  facts = plain;
+  facts.modifiesScores = true;
+  EXPECT_FALSE(hasMany(facts));
+  facts = plain;
+  facts.mask.hasLowerBound = true;
+  EXPECT_FALSE(hasMany(facts));
+}
+
+/// The softmax applies the size of a scale whose sign the device knows, in
+/// kernels with specialized warps alone.
+TEST(Forward, FoldsTheSizeOfAScaleWithSpecializedWarps) {
+  auto kernelsThatFold = [](const AttentionFacts &facts) {
+    auto kernels =
+        planForward(facts, forwardRules(cantFail(findMachine("sm_90a")), {}));
+    std::string names;
+    for (const PlannedKernel &kernel : cantFail(std::move(kernels)))
+      if (kernel.shape.foldsSize)
+        names += (kernel.suffix + " ").str();
+    return names;
+  };
+  AttentionFacts facts = ofHalves(128);
+  EXPECT_EQ(kernelsThatFold(facts), "");
+  facts.hasFoldableScale = false;
+  facts.hasFoldableSize = facts.hasNarrowKeys = true;
+  EXPECT_EQ(kernelsThatFold(facts), "_roles _roles ");
+  facts.modifiesScores = true;
+  EXPECT_EQ(kernelsThatFold(facts), "");
+}
+
 /// What random numbers take leaves registers for two.
 TEST(Forward, HasFewerRowsWithDropout) {
   AttentionFacts facts = ofHalves(64);
@@ -291,7 +334,7 @@ TEST(Forward, SpecializesWarpsForManyQueriesOfNarrowKeys) {
     return text.substr(text.rfind("_roles ")).split(" attention").first.str();
   };
   for (bool hasNarrowQueries : {false, true}) {
-    EXPECT_EQ(rolesOf(64, hasNarrowQueries), "_roles 128x128");
+    EXPECT_EQ(rolesOf(64, hasNarrowQueries), "_roles 192x96");
     EXPECT_EQ(rolesOf(96, hasNarrowQueries), "_roles 128x128");
     EXPECT_EQ(rolesOf(128, hasNarrowQueries), "_roles 128x128");
     EXPECT_EQ(rolesOf(256, hasNarrowQueries), "_roles 64x64");

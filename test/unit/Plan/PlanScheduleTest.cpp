@@ -79,8 +79,9 @@ TEST(PlanSchedule, WidensTilesBetweenPartitions) {
   SchedulePlan plan = planSpecialized(facts, onHopper());
   EXPECT_EQ(whyInvalid(plan), "");
   ASSERT_NE(plan.find("convert"), nullptr);
-  EXPECT_EQ(plan.find("convert")->registers, 40);
-  EXPECT_EQ(plan.find("compute")->registers, 216);
+  EXPECT_EQ(plan.find("convert")->registers, 32);
+  EXPECT_EQ(plan.find("compute")->registers, 224);
+  EXPECT_FALSE(plan.isShortOfRegisters());
   EXPECT_EQ(plan.slots.step, 2);
   EXPECT_EQ(plan.slots.narrow, 1);
   // Values alone: keys are multiplied in 8 bits.
@@ -93,6 +94,23 @@ TEST(PlanSchedule, WidensTilesBetweenPartitions) {
   plan = planSpecialized(facts, onHopper());
   EXPECT_EQ(plan.slots.step, 1);
   EXPECT_LE(bytesOf(facts, plan.slots), onHopper().sharedBytes);
+}
+
+/// Five warpgroups begin with as many registers as they have later.
+TEST(PlanSchedule, WidensTilesBesideThreeThatHaveFewKeys) {
+  LoopFacts facts = ofHalves(3, 64, 96);
+  facts.narrowBytes = {96 * 128};
+  EXPECT_EQ(whyNotSpecialized(facts), "");
+  SchedulePlan plan = planSpecialized(facts, onHopper());
+  EXPECT_EQ(whyInvalid(plan), "");
+  EXPECT_EQ(plan.registersAtStart(), 96);
+  EXPECT_EQ(plan.find("compute")->registers, 136);
+  EXPECT_EQ(plan.find("load")->registers + plan.find("convert")->registers +
+                3 * 136,
+            5 * 96);
+  facts = ofHalves(3, 64, 128);
+  facts.narrowBytes = {128 * 128};
+  EXPECT_NE(whyNotSpecialized(facts), "");
 }
 
 TEST(PlanSchedule, WidensTilesOfManyQueriesInBlocksOfTwo) {
