@@ -1,5 +1,6 @@
 // The smallest and the largest of what is read for each row: on a GPU each lane looks at every 32nd row, four at a time,
-// and the last one again where there are no more; then the lanes compare. On the host it is a loop.
+// and the last one again where there are no more; then the lanes compare, and
+// all take what the first lane has, which ptxas knows to be the same for all: loops end by it. On the host it is a loop.
 // RUN: fa-run %s --entry=extremes --arch=sm_80 --emit=llvm | FileCheck %s
 // RUN: fa-run %s --entry=extremes --arch=gfx942 --emit=llvm | FileCheck %s --check-prefix=AMD
 // RUN: fa-run %s --entry=sum --arch=sm_80 --emit=llvm | FileCheck %s --check-prefix=SUM
@@ -7,7 +8,10 @@
 // CHECK: and i32 %{{.*}}, 31
 // CHECK-COUNT-4: call i64 @llvm.smin.i64(i64 %{{.*}}, i64 %{{.*}})
 // CHECK: add i64 %{{.*}}, 128
-// CHECK-COUNT-20: @llvm.nvvm.shfl.sync.bfly.i32
+// CHECK-COUNT-10: @llvm.nvvm.shfl.sync.bfly.i32
+// CHECK-COUNT-2: @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %{{.*}}, i32 0, i32 31)
+// CHECK-COUNT-10: @llvm.nvvm.shfl.sync.bfly.i32
+// CHECK-COUNT-2: @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %{{.*}}, i32 0, i32 31)
 // CHECK-NOT: shfl
 // CHECK: ret void
 // AMD: and i32 %{{.*}}, 31

@@ -40,9 +40,7 @@ Value fa::takeWarpNumber(NvidiaContext &ctx) {
   ImplicitLocOpBuilder &b = ctx.b;
   Value number = arith::ShRUIOp::create(b, ctx.thread,
                                         ctx.i32(llvm::Log2_64(32 * ctx.warps)));
-  number =
-      NVVM::ShflOp::create(b, b.getI32Type(), ctx.i32(-1), number, ctx.i32(0),
-                           ctx.i32(31), NVVM::ShflKind::idx, UnitAttr());
+  number = ctx.sameInAll(number);
   ctx.thread =
       arith::AndIOp::create(b, ctx.thread, ctx.i32(32 * ctx.warps - 1));
   return number;
@@ -142,6 +140,13 @@ Value NvidiaContext::readThread() {
 Value NvidiaContext::shuffleWord(Value value, uint32_t mask) {
   return NVVM::ShflOp::create(b, value.getType(), i32(-1), value, i32(mask),
                               i32(31), NVVM::ShflKind::bfly, UnitAttr());
+}
+
+/// ptxas keeps what follows from it in uniform registers, and branches on it
+/// without looking after lanes that go elsewhere.
+Value NvidiaContext::sameInAll(Value word) {
+  return NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), word, i32(0), i32(31),
+                              NVVM::ShflKind::idx, UnitAttr());
 }
 
 Value NvidiaContext::anyLane(Value condition) {

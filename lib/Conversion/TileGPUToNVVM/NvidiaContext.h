@@ -35,6 +35,7 @@ public:
   Value log2(Value x) override;
   Value readThread() override;
   Value shuffleWord(Value value, uint32_t mask) override;
+  Value sameInAll(Value word) override;
   bool runsInWholeWarps() const override { return fetcher != Fetcher::Alone; }
   bool testsBits() const override { return true; }
   Value anyLane(Value condition) override;

@@ -51,17 +51,17 @@ bool fa::findsExtremes(scf::ForOp loop) {
   });
 }
 
-/// The same by the lane whose number differs in the bits `mask`.
-static Value shuffle(SimtContext &ctx, Value value, uint32_t mask) {
+/// What `exchange` makes of the i32 that `value` is, or of its halves.
+static Value exchangeWords(SimtContext &ctx, Value value,
+                           llvm::function_ref<Value(Value)> exchange) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (value.getType().isInteger(32))
-    return ctx.shuffleXor(value, mask);
+    return exchange(value);
   Value wide = arith::IndexCastOp::create(b, b.getI64Type(), value);
   Value half = arith::ConstantOp::create(b, b.getI64IntegerAttr(32));
   auto exchanged = [&](Value part) -> Value {
     part = arith::TruncIOp::create(b, b.getI32Type(), part);
-    return arith::ExtUIOp::create(b, b.getI64Type(),
-                                  ctx.shuffleXor(part, mask));
+    return arith::ExtUIOp::create(b, b.getI64Type(), exchange(part));
   };
   Value low = exchanged(wide);
   Value high = exchanged(arith::ShRUIOp::create(b, wide, half));
@@ -113,9 +113,13 @@ LogicalResult fa::lowerExtremes(SimtContext &ctx, scf::ForOp loop) {
     for (uint32_t mask = 1; inWarps && mask < kLanes; mask *= 2) {
       IRMapping operands;
       operands.map(extreme->getOperand(0), value);
-      operands.map(extreme->getOperand(1), shuffle(ctx, value, mask));
+      auto ofLane = [&](Value word) { return ctx.shuffleXor(word, mask); };
+      operands.map(extreme->getOperand(1), exchangeWords(ctx, value, ofLane));
       value = b.clone(*extreme, operands)->getResult(0);
     }
+    if (inWarps)
+      value = exchangeWords(ctx, value,
+                            [&](Value word) { return ctx.sameInAll(word); });
     ctx.mapping.map(loop.getResult(n), value);
   }
   return success();

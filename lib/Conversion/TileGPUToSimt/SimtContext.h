@@ -77,6 +77,9 @@ public:
   /// The value, of 32 bits, that the lane has whose number differs in the bits
   /// `mask`.
   virtual Value shuffleWord(Value value, uint32_t mask) = 0;
+  /// i32: what the first lane of the warp has, which is what all have: for
+  /// assemblers that see that no lane has another number.
+  virtual Value sameInAll(Value word) { return word; }
   /// Whether what is lowered now is run by all threads of a warp.
   virtual bool runsInWholeWarps() const { return true; }
   /// Whether a test of a bit costs no more than a comparison.
