@@ -117,7 +117,7 @@ KernelOp AttentionBuilder::build(StringRef name, StringRef entry) {
   buildCoordinates();
   for (const ArgumentView &scales : source.keyScales)
     scale = arith::MulFOp::create(b, scale, loadScale(scales));
-  if (shape.foldsSize)
+  if (shape.foldsMagnitude)
     takeSign();
   length = countKeys(rule, numKeys);
   buildRamp();

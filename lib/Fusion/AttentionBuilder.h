@@ -41,14 +41,14 @@ private:
   tile::DotPrecision precisionFor(mlir::Type element);
   /// `rows` of 8 bits as `element`s, which have all of their numbers.
   Value widened(Value rows, mlir::Type element);
-  /// Splits `scale` into its size and its sign.
+  /// Splits `scale` into its magnitude and its sign.
   void takeSign();
   std::pair<Value, Value> buildScores(Value kTile, Value key, bool partial);
   mlir::SmallVector<RegionValue> regionArguments(Value key);
   int64_t findKeyMultiple();
   void buildEpilogue(mlir::ValueRange state);
 
-  /// Of a scale with `foldsSize`: 1 or -1, and `scale` is its size.
+  /// Of a scale with `foldsMagnitude`: 1 or -1, and `scale` is its magnitude.
   Value scaleSign;
   Value scale;
   Value firstRow, lastRow;             ///< queries of this tile

@@ -66,8 +66,8 @@ static Value takeLastFactor(OpBuilder &b, Value &scores) {
                                    b.getF32FloatAttr(value.convertToFloat()));
 }
 
-/// Times 0, what is masked would be no number: the least size does the same to
-/// what is finite.
+/// Times 0, what is masked would be no number: the least magnitude does the
+/// same to what is finite.
 void AttentionBuilder::takeSign() {
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
@@ -75,9 +75,9 @@ void AttentionBuilder::takeSign() {
   Value isNegative =
       arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, scale, constant(0));
   scaleSign = arith::SelectOp::create(b, isNegative, constant(-1), constant(1));
-  Value size = arith::MulFOp::create(b, scale, scaleSign);
+  Value magnitude = arith::MulFOp::create(b, scale, scaleSign);
   scale = arith::MaximumFOp::create(
-      b, size, constant(std::numeric_limits<float>::min()));
+      b, magnitude, constant(std::numeric_limits<float>::min()));
 }
 
 /// Scores of one tile: the dot, scaled, modified and, if `partial`, masked; and
@@ -92,7 +92,7 @@ std::pair<Value, Value> AttentionBuilder::buildScores(Value kTile, Value key,
                                precisionFor(typeOf(kTile).getElementType()));
   if (isBiasedLater)
     scores = ramp->addTo(scores, key);
-  bool isFactor = shape.positiveScale || shape.foldsSize;
+  bool isFactor = shape.positiveScale || shape.foldsMagnitude;
   Value product = isFactor ? scaleSign : scale;
   if (product && !matchPattern(product, m_OneFloat()))
     scores = arith::MulFOp::create(b, scores, broadcast(product, type));

@@ -92,7 +92,7 @@ AttentionFacts fa::describeAttention(const AttentionFunction &source) {
   func::FuncOp function = source.function;
   AttentionFacts facts = describe(attention);
   facts.hasFoldableScale = hasFoldableScale(attention);
-  facts.hasFoldableSize = hasFoldableSize(attention);
+  facts.hasFoldableMagnitude = hasFoldableMagnitude(attention);
   facts.hasWideProbabilities = attention.getWideP();
   facts.hasShortCap = hasShortCap(attention);
   if (auto bias = findLinearBias(attention))

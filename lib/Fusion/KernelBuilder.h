@@ -18,9 +18,9 @@ namespace fa {
 /// constant.
 bool hasFoldableScale(tile::OnlineAttentionOp attention);
 
-/// Whether the softmax could apply the size of the scale and of what keys are
-/// multiplied with, which may be 0 or less.
-bool hasFoldableSize(tile::OnlineAttentionOp attention);
+/// Whether the softmax could apply the magnitude of the scale and of what keys
+/// are multiplied with, which may be 0 or less.
+bool hasFoldableMagnitude(tile::OnlineAttentionOp attention);
 
 /// Whether scores are a tanh of themselves, but for factors, the last of which
 /// is a constant: a softcap alone, of those that have a short form.

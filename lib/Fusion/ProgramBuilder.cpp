@@ -38,7 +38,7 @@ bool fa::hasFoldableScale(OnlineAttentionOp attention) {
          mayBePositive(attention.getScale());
 }
 
-bool fa::hasFoldableSize(OnlineAttentionOp attention) {
+bool fa::hasFoldableMagnitude(OnlineAttentionOp attention) {
   return !attention.getKeyScales().empty() &&
          mayBePositive(attention.getScale());
 }

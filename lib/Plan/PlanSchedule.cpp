@@ -187,7 +187,7 @@ private:
     return {load, compute};
   }
 
-  /// With a warpgroup that widens tiles, which has what four loads of 16 bytes
+  /// With a warpgroup that widens tiles, which has what three loads of 16 bytes
   /// bring, and become, in registers. Of less than 224 ptxas keeps addresses of
   /// slots in the registers of threads, not in uniform ones: 0.9 of the rate.
   /// Three that compute begin with 96 each, like the others

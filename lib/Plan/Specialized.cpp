@@ -39,7 +39,8 @@ public:
   /// The kernel for launches of many programs.
   KernelShape chooseMany(KernelShape shape) const {
     chooseBias(shape);
-    shape.foldsSize = forward.foldScale && facts.hasFoldableSize && isPlain;
+    shape.foldsMagnitude =
+        forward.foldScale && facts.hasFoldableMagnitude && isPlain;
     bool isMiddle = chooseTile(shape);
     // Tiles of a packed sequence begin with it.
     if (!facts.isPacked)
@@ -229,9 +230,10 @@ private:
                      : rules.tile.rows;
     if (facts.hasNarrowKeys && fit.dimV() > kColumnsOfFour)
       shape.rows = std::min(shape.rows, kRowsOfConsumer);
-    shape.columns = isMiddle                        ? rules.middleColumns
-                    : facts.hasNarrowKeys && narrow ? rules.widenedColumns
-                                                    : rules.tile.columns;
+    bool areThree = facts.hasNarrowKeys && shape.rows > 2 * kRowsOfConsumer;
+    shape.columns = isMiddle   ? rules.middleColumns
+                    : areThree ? rules.widenedColumns
+                               : rules.tile.columns;
     // Tiles between powers of two were faster for plain scores, if no mask has
     // a lower edge. What a ramp is multiplied with comes in powers of two
     // alone.

@@ -57,7 +57,7 @@ struct AttentionFacts {
   bool hasFoldableScale = false;
   /// It would be foldable, but keys are multiplied with numbers, too, of any
   /// sign.
-  bool hasFoldableSize = false;
+  bool hasFoldableMagnitude = false;
   bool hasShortCap = false; ///< the score region is a softcap with a short tanh
   std::optional<LinearBiasFacts> bias;
   /// Captured tensors that a tile of scores reads a tile of, and bytes of an

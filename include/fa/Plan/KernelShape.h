@@ -47,9 +47,9 @@ struct KernelShape {
   /// with its own factor, at no cost.
   bool positiveScale = false;
   /// Only the device knows the sign of a scale that is the same for all scores:
-  /// the softmax applies its size with its own factor, and scores are negated
-  /// where it is negative.
-  bool foldsSize = false;
+  /// the softmax applies its magnitude with its own factor, and scores are
+  /// negated where it is negative.
+  bool foldsMagnitude = false;
   /// The scores' bias, which is a ramp, is what their dot adds to (tile.ramp);
   /// with `positiveScale`.
   bool ramp = false;

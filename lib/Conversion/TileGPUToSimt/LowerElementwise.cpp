@@ -137,6 +137,25 @@ static bool lowerNumberBits(SimtContext &ctx, arith::AndIOp both) {
   return true;
 }
 
+/// The elements of `product` are those of its left operand, but where
+/// `condition`, an i1 that is the same for all threads of a warp, holds: there
+/// `change` makes each of its number and the old one.
+static void changeWhere(SimtContext &ctx, Value condition,
+                        arith::MulFOp product,
+                        llvm::function_ref<Value(size_t, Value)> change) {
+  SmallVector<Value> old(ctx.elementsOf(product.getLhs()));
+  auto branch = scf::IfOp::create(
+      ctx.b, condition,
+      [&](OpBuilder &, Location) {
+        SmallVector<Value> changed;
+        for (auto [n, value] : llvm::enumerate(old))
+          changed.push_back(change(n, value));
+        scf::YieldOp::create(ctx.b, changed);
+      },
+      [&](OpBuilder &, Location) { scf::YieldOp::create(ctx.b, old); });
+  ctx.setElements(product.getResult(), SmallVector<Value>(branch.getResults()));
+}
+
 /// Most tiles of keys leave every maximum of a warp's rows as it was: all
 /// factors are 1, and the accumulator stays as it is.
 static bool lowerRescale(SimtContext &ctx, arith::MulFOp scale) {
@@ -156,19 +175,10 @@ static bool lowerRescale(SimtContext &ctx, arith::MulFOp scale) {
     changed =
         changed ? Value(arith::OrIOp::create(b, changed, differs)) : differs;
   }
-  Value any = ctx.anyLane(changed);
-  SmallVector<Value> old(ctx.elementsOf(scale.getLhs())),
-      factors(ctx.elementsOf(scale.getRhs()));
-  auto branch = scf::IfOp::create(
-      b, any,
-      [&](OpBuilder &, Location) {
-        SmallVector<Value> scaled;
-        for (auto [value, factor] : llvm::zip(old, factors))
-          scaled.push_back(arith::MulFOp::create(b, value, factor));
-        scf::YieldOp::create(b, scaled);
-      },
-      [&](OpBuilder &, Location) { scf::YieldOp::create(b, old); });
-  ctx.setElements(scale.getResult(), SmallVector<Value>(branch.getResults()));
+  SmallVector<Value> factors(ctx.elementsOf(scale.getRhs()));
+  changeWhere(ctx, ctx.anyLane(changed), scale, [&](size_t n, Value value) {
+    return arith::MulFOp::create(b, value, factors[n]).getResult();
+  });
   return true;
 }
 
@@ -181,17 +191,9 @@ static bool lowerSign(SimtContext &ctx, arith::MulFOp product) {
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value isNegative = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
                                            ctx.mapped(sign), zero);
-  SmallVector<Value> old(ctx.elementsOf(product.getLhs()));
-  auto branch = scf::IfOp::create(
-      b, isNegative,
-      [&](OpBuilder &, Location) {
-        SmallVector<Value> negated;
-        for (Value value : old)
-          negated.push_back(arith::NegFOp::create(b, value));
-        scf::YieldOp::create(b, negated);
-      },
-      [&](OpBuilder &, Location) { scf::YieldOp::create(b, old); });
-  ctx.setElements(product.getResult(), SmallVector<Value>(branch.getResults()));
+  changeWhere(ctx, isNegative, product, [&](size_t, Value value) {
+    return arith::NegFOp::create(b, value).getResult();
+  });
   return true;
 }
 

@@ -198,24 +198,32 @@ TEST(Forward, HasFewerRowsOfNarrowKeysWhereMoreIsToDo) {
   facts = plain;
   facts.mask.hasLowerBound = true;
   EXPECT_FALSE(hasMany(facts));
+  // Two have as many keys as they have elsewhere.
+  facts = plain;
+  facts.beginsInside = true;
+  EXPECT_NE(planOf(facts, "sm_90a").find("_roles 128x128"), std::string::npos);
+  EXPECT_NE(planOf(plain, "sm_90a", "consumers=2").find("_roles 128x128"),
+            std::string::npos);
+  EXPECT_NE(planOf(plain, "sm_90a", "consumers=3").find("_roles 192x96"),
+            std::string::npos);
 }
 
-/// The softmax applies the size of a scale whose sign the device knows, in
+/// The softmax applies the magnitude of a scale whose sign the device knows, in
 /// kernels with specialized warps alone.
-TEST(Forward, FoldsTheSizeOfAScaleWithSpecializedWarps) {
+TEST(Forward, FoldsTheMagnitudeOfAScaleWithSpecializedWarps) {
   auto kernelsThatFold = [](const AttentionFacts &facts) {
     auto kernels =
         planForward(facts, forwardRules(cantFail(findMachine("sm_90a")), {}));
     std::string names;
     for (const PlannedKernel &kernel : cantFail(std::move(kernels)))
-      if (kernel.shape.foldsSize)
+      if (kernel.shape.foldsMagnitude)
         names += (kernel.suffix + " ").str();
     return names;
   };
   AttentionFacts facts = ofHalves(128);
   EXPECT_EQ(kernelsThatFold(facts), "");
   facts.hasFoldableScale = false;
-  facts.hasFoldableSize = facts.hasNarrowKeys = true;
+  facts.hasFoldableMagnitude = facts.hasNarrowKeys = true;
   EXPECT_EQ(kernelsThatFold(facts), "_roles _roles ");
   facts.modifiesScores = true;
   EXPECT_EQ(kernelsThatFold(facts), "");
