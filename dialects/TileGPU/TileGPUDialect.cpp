@@ -139,12 +139,31 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected a layout of offsets, one for each element, "
                           "found "
                        << layout;
+  int64_t joined = layout.getLayout().joined;
+  if (joined && (sizes[0] != shape[0] ||
+                 joined * 8 != element.getIntOrFloatBitWidth()))
+    return emitError() << "expected elements and rows of " << layout
+                       << ", found " << shape << " of " << element;
+  return success();
+}
+
+LogicalResult
+ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
+                    BufferType buffer) {
+  // What fetches, delivers and exchanges has a box for each copy.
+  if (buffer.getLayout().getLayout().joined)
+    return emitError() << "expected a layout whose copies lie one behind the "
+                          "other, found "
+                       << buffer.getLayout();
   return success();
 }
 
 Type ChannelType::parse(AsmParser &parser) {
+  SMLoc start = parser.getCurrentLocation();
   auto buffer = dyn_cast_or_null<BufferType>(BufferType::parse(parser));
-  return buffer ? get(parser.getContext(), buffer) : Type();
+  return buffer ? getChecked([&] { return parser.emitError(start); },
+                             parser.getContext(), buffer)
+                : Type();
 }
 
 void ChannelType::print(AsmPrinter &printer) const {

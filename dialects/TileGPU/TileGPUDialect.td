@@ -57,7 +57,8 @@ def TileGPU_LayoutAttr : AttrDef<TileGPU_Dialect, "Layout",
     A linear layout over GF(2), repeated along the last dimension
     (include/fa/Layout/LinearLayout.h teaches the algebra). Layouts that a
     constructor of NamedLayouts.h makes are printed by its name; others by their
-    bases.
+    bases. Copies of a buffer's layout lie one behind the other or, `joined`, in
+    rows together, as many as are a power of two: of 80 columns 64 and 16.
 
     ```mlir
     #tgpu.layout<accumulator 64x64 warps 4>
@@ -71,6 +72,7 @@ def TileGPU_LayoutAttr : AttrDef<TileGPU_Dialect, "Layout",
     #tgpu.layout<mfma 128x64 side 32 vector 4 warps 4>
     #tgpu.layout<mfma_operand_b 64x128 transposed side 32 vector 8 warps 4>
     #tgpu.layout<swizzled 64x64 bytes 2>
+    #tgpu.layout<swizzled 32x80 joined bytes 2>
     #tgpu.layout<swizzled 64x128 bytes 2 banks 64>
     #tgpu.layout<swizzled 64x128 bytes 2 across 32>
     #tgpu.layout<blocked 64x64 vector 8 warps 4>
@@ -166,6 +168,7 @@ def TileGPU_ChannelType : TypeDef<TileGPU_Dialect, "Channel"> {
   }];
   let parameters = (ins "::fa::tgpu::BufferType":$buffer);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 def TileGPU_RunningType : TypeDef<TileGPU_Dialect, "Running"> {

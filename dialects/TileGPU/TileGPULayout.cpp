@@ -21,7 +21,7 @@ static constexpr std::pair<StringLiteral, Axis> axisNames[] = {
     {"offset", Axis::Offset}};
 
 llvm::hash_code fa::hash_value(const TileLayout &layout) {
-  llvm::hash_code hash = llvm::hash_value(layout.repeat);
+  llvm::hash_code hash = llvm::hash_combine(layout.repeat, layout.joined);
   for (unsigned dim = 0; dim < layout.rank(); ++dim)
     hash = llvm::hash_combine(hash, layout.size(dim));
   for (auto [name, axis] : axisNames)
@@ -59,7 +59,7 @@ namespace {
 /// A constructor's arguments.
 struct Named {
   StringRef name;
-  bool transposed = false;
+  bool transposed = false, joined = false;
   int64_t bytes = 0, banks = 0, across = 0, side = 0, vector = 0, height = 0,
           warps = 0, lanes = 0;
 
@@ -86,9 +86,13 @@ struct Named {
       return mfmaOperandB(rows, columns, transposed, side, vector, warps);
     if (name == "swizzled" && across)
       return turnedShared(rows, columns, bytes, across);
-    if (name == "swizzled")
-      return banks ? cyclicShared(rows, columns, bytes)
-                   : swizzledShared(rows, columns, bytes);
+    if (name == "swizzled" && banks)
+      return cyclicShared(rows, columns, bytes);
+    if (name == "swizzled") {
+      TileLayout layout = swizzledShared(rows, columns, bytes);
+      layout.joined = joined ? bytes : 0;
+      return layout;
+    }
     return blocked(rows, columns, vector, warps, lanes ? lanes : 32,
                    height ? height : 1);
   }
@@ -99,6 +103,9 @@ struct Named {
     int64_t width = powerOfTwoPart(columns);
     if (!isPower(rows) || columns < 1)
       return false;
+    if (joined)
+      return name == "swizzled" && !across && !banks && width < columns &&
+             (bytes == 1 || bytes == 2);
     if (name == "swizzled" && across)
       return (across == 16 || across == 32) && bytes == 2 && width >= across &&
              banks == 0;
@@ -163,7 +170,8 @@ static std::optional<Named> findName(const TileLayout &layout) {
   // Before that of elements half as large, which is the same.
   candidates.push_back({.name = "swizzled", .bytes = 2, .banks = 64});
   for (int64_t n : {1, 2, 4, 8}) {
-    candidates.push_back({.name = "swizzled", .bytes = n});
+    candidates.push_back(
+        {.name = "swizzled", .joined = layout.joined == n, .bytes = n});
     for (int64_t height : {0, 2, 4})
       for (int64_t lanes : {0, 64})
         candidates.push_back({.name = "blocked",
@@ -203,6 +211,8 @@ void LayoutAttr::print(AsmPrinter &printer) const {
     printSizes(printer, layout);
     if (named->transposed)
       printer << " transposed";
+    if (named->joined)
+      printer << " joined";
     for (auto [keyword, number] : kNumbers)
       if (named.value().*number)
         printer << ' ' << keyword << ' ' << named.value().*number;
@@ -325,6 +335,7 @@ static Attribute parseByName(AsmParser &parser, StringRef name, SMLoc start) {
   if (parseSizes(parser, sizes))
     return {};
   named.transposed = succeeded(parser.parseOptionalKeyword("transposed"));
+  named.joined = succeeded(parser.parseOptionalKeyword("joined"));
   for (auto [keyword, number] : kNumbers)
     if (succeeded(parser.parseOptionalKeyword(keyword)) &&
         parser.parseInteger(named.*number))

@@ -125,8 +125,9 @@ struct Thread {
     std::memcpy(&slots[n], &value, sizeof(T));
   }
   /// Remembers an access, if the launch counts them.
+  /// `line`: LaneAccess's.
   inline void note(int32_t site, uint64_t address, uint32_t bytes,
-                   bool isShared, bool isRead);
+                   bool isShared, bool isRead, uint32_t line = 0);
 };
 
 struct Warp {
@@ -315,9 +316,9 @@ void meetInWave(Thread *thread, int32_t site) {
 }
 
 void Thread::note(int32_t site, uint64_t address, uint32_t bytes, bool isShared,
-                  bool isRead) {
+                  bool isRead, uint32_t line) {
   if (block->launched().count)
-    trace.push_back({site, bytes, lane, isShared, isRead, address});
+    trace.push_back({site, bytes, lane, isShared, isRead, address, line});
 }
 
 } // namespace fa::emu

@@ -34,7 +34,8 @@ static void asyncCopy(Thread *thread, int32_t site) {
   ++block.counter().asyncCopies;
   thread->note(site, to, size, /*isShared=*/true, /*isRead=*/false);
   if (bytes)
-    thread->note(site, from, bytes, /*isShared=*/false, /*isRead=*/true);
+    thread->note(site, from, bytes, /*isShared=*/false, /*isRead=*/true,
+                 /*line=*/to / kCopyLine + 1);
   if (bytes &&
       !block.launched().global->checkRead(*thread, site, from, bytes, size))
     bytes = 0;

@@ -20,6 +20,7 @@ json::Object fa::toJson(const EmulatorCounters &counters) {
                    {"mfma", counters.mfma},
                    {"ldmatrix", counters.matrixLoads},
                    {"cp_async", counters.asyncCopies},
+                   {"cp_async_lines", counters.copiedLines},
                    {"shuffles", counters.shuffles},
                    {"barriers", counters.barriers},
                    {"tma_boxes", counters.boxes},

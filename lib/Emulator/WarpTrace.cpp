@@ -65,6 +65,18 @@ static int64_t sectors(ArrayRef<LaneAccess> request) {
   return llvm::unique(touched) - touched.begin();
 }
 
+/// What the second-level cache is asked for by cp.async: a request is of one
+/// line there and goes to one line of shared memory (as counters of an H200
+/// say, bench/results/2026-11-30-h200-decode.md).
+static int64_t copiedLines(ArrayRef<LaneAccess> request) {
+  SmallVector<std::pair<uint64_t, uint32_t>, kWarpSize> lines;
+  for (const LaneAccess &access : request)
+    if (access.line)
+      lines.push_back({access.address / kCopyLine, access.line});
+  llvm::sort(lines);
+  return llvm::unique(lines) - lines.begin();
+}
+
 static void countRequest(Block &block, ArrayRef<LaneAccess> request) {
   EmulatorCounters &counters = block.counter();
   if (request[0].isShared) {
@@ -74,6 +86,7 @@ static void countRequest(Block &block, ArrayRef<LaneAccess> request) {
   } else {
     ++counters.globalRequests;
     counters.globalSectors += sectors(request);
+    counters.copiedLines += copiedLines(request);
   }
 }
 

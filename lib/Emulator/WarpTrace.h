@@ -21,10 +21,15 @@ namespace fa::emu {
 struct Warp;
 
 /// One access of one thread.
+/// Bytes of a line of the memories that cp.async goes between.
+inline constexpr uint32_t kCopyLine = 128;
+
 struct LaneAccess {
   int32_t site;
   uint32_t bytes : 16, lane : 14, isShared : 1, isRead : 1;
   uint64_t address;
+  /// Of what cp.async reads: the line of shared memory that it goes to, from 1.
+  uint32_t line = 0;
 };
 
 using LaneTrace = std::vector<LaneAccess>;

@@ -102,6 +102,9 @@ private:
     int64_t alone = percentOf(longest, p.parts > 1 ? costs.partsAlonePercent
                                                    : costs.alonePercent);
     int64_t cost = whole * std::max(alone, share * p.residentBlocks);
+    // Two of a pair share what one of them alone gets.
+    if (p.parts > 1 && rest > p.processors / kProcessorsOfPair)
+      alone *= kProcessorsOfPair;
     if (rest) {
       int64_t most = (rest + p.processors - 1) / p.processors;
       if (p.parts == 1)

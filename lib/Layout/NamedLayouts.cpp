@@ -192,6 +192,29 @@ TileLayout fa::swizzledShared(int64_t rows, int64_t columns, int64_t bytes) {
   });
 }
 
+CopyPlace fa::placeOfCopy(const TileLayout &shared, int64_t copy) {
+  int64_t rows = shared.base.size(0), width = shared.base.size(1);
+  if (!shared.joined)
+    return {.rows = shared.base, .begin = copy * rows * width};
+  int64_t first = 0, together = bit_floor(uint64_t(shared.repeat));
+  while (copy >= first + together) {
+    first += together;
+    together = bit_floor(uint64_t(shared.repeat - first));
+  }
+  return {.rows = swizzledShared(rows, together * width, shared.joined).base,
+          .copies = together,
+          .begin = first * rows * width,
+          .column = (copy - first) * width};
+}
+
+LinearLayout fa::amongColumns(const LinearLayout &layout, int64_t columns) {
+  LinearLayout wide({layout.size(0), columns});
+  for (Axis axis : {Axis::Register, Axis::Lane, Axis::Warp, Axis::Offset})
+    for (unsigned bit = 0; bit < layout.bits(axis); ++bit)
+      wide.add(axis, {layout.basis(axis, bit)});
+  return wide;
+}
+
 TileLayout fa::cyclicShared(int64_t rows, int64_t columns, int64_t bytes) {
   int64_t width = powerOfTwoPart(columns);
   unsigned lineBits = Log2_64(std::min<int64_t>(16 / bytes, width));

@@ -158,10 +158,20 @@ private:
   }
 
   /// Of a buffer for tiles of `type`, without gaps along dimension `unit`.
-  static TileLayout sharedLayout(RankedTensorType type, int64_t unit) {
+  ///
+  /// What a warp copies of a row is one request of the second-level cache for
+  /// each line of 128 bytes in shared memory that it comes to, so that copies
+  /// of 16 columns one behind the other have four times the requests of one row
+  /// of 64 (bench/results/2026-11-30-h200-decode.md). Programs of several warps
+  /// have other things to wait for, and dots that go over the depth in a loop,
+  /// to which copies have to be alike.
+  TileLayout sharedLayout(RankedTensorType type, int64_t unit) const {
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
     int64_t bytes = type.getElementTypeBitWidth() / 8;
     TileLayout layout = swizzledShared(rows, columns, bytes);
+    if (unit == 1 && layout.repeat > 1 && bytes <= 2 &&
+        planOf(kernel).warps() == 1)
+      layout.joined = bytes;
     if (unit == 0 && powerOfTwoPart(columns) == columns) {
       TileLayout turned = swizzledShared(columns, rows, bytes);
       layout = {turned.base.permuted({1, 0}), 1};

@@ -31,6 +31,8 @@ func.func @named(
     %i: !tgpu.buffer<2 x 64x128xf16, #tgpu.layout<swizzled 64x128 bytes 2 banks 64>>,
     // CHECK-SAME: !tgpu.buffer<2 x 64x128xf16, #tgpu.layout<swizzled 64x128 bytes 2 across 32>>
     %j: !tgpu.buffer<2 x 64x128xf16, #tgpu.layout<swizzled 64x128 bytes 2 across 32>>,
+    // CHECK-SAME: !tgpu.buffer<3 x 32x80xbf16, #tgpu.layout<swizzled 32x80 joined bytes 2>>
+    %l: !tgpu.buffer<3 x 32x80xbf16, #tgpu.layout<swizzled 32x80 joined bytes 2>>,
     // The last rows of the layout are left out.
     // CHECK-SAME: !tgpu.channel<3 x 96x64xf16, #tgpu.layout<swizzled 128x64 bytes 2>>
     %k: !tgpu.channel<3 x 96x64xf16, #tgpu.layout<swizzled 128x64 bytes 2>>) {

@@ -54,3 +54,19 @@ func.func private @bits(!tgpu.buffer<1 x 16x8xi1, #tgpu.layout<swizzled 16x8 byt
 // -----
 // expected-error @below {{expected at most 20 bases}}
 func.func private @bases(tensor<2xf32, #tgpu.layout<2 register = [[0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [1]]>>)
+// -----
+// One copy has nothing to be joined with.
+// expected-error @below {{there is no such layout 'swizzled'}}
+func.func private @joined_one(!tgpu.buffer<1 x 32x64xf16, #tgpu.layout<swizzled 32x64 joined bytes 2>>)
+// -----
+// expected-error @below {{there is no such layout 'blocked'}}
+func.func private @joined_threads(tensor<32x80xf16, #tgpu.layout<blocked 32x80 joined vector 8 warps 1>>)
+// -----
+// expected-error @below {{expected elements and rows of #tgpu.layout<swizzled 32x80 joined bytes 2>, found 32, 80 of 'f8E4M3FN'}}
+func.func private @joined_bytes(!tgpu.buffer<1 x 32x80xf8E4M3FN, #tgpu.layout<swizzled 32x80 joined bytes 2>>)
+// -----
+// expected-error @below {{expected elements and rows of #tgpu.layout<swizzled 32x80 joined bytes 2>, found 24, 80 of 'f16'}}
+func.func private @joined_rows(!tgpu.buffer<1 x 24x80xf16, #tgpu.layout<swizzled 32x80 joined bytes 2>>)
+// -----
+// expected-error @below {{expected a layout whose copies lie one behind the other, found #tgpu.layout<swizzled 32x80 joined bytes 2>}}
+func.func private @joined_channel(!tgpu.channel<1 x 32x80xf16, #tgpu.layout<swizzled 32x80 joined bytes 2>>)

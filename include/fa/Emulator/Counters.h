@@ -31,8 +31,11 @@ struct EmulatorCounters {
   int64_t mfma = 0;          ///< of a wave, any shape
   int64_t matrixLoads = 0;   ///< ldmatrix, of a warp
   int64_t asyncCopies = 0;   ///< cp.async, of a thread
-  int64_t barriers = 0;      ///< of a block
-  int64_t shuffles = 0;      ///< shfl.sync, of a warp
+  /// Of a warp's: lines of 128 bytes, each once for each line of shared memory
+  /// that it goes to.
+  int64_t copiedLines = 0;
+  int64_t barriers = 0; ///< of a block
+  int64_t shuffles = 0; ///< shfl.sync, of a warp
   /// wgmma.mma_async of a warpgroup, by its columns / 8.
   std::array<int64_t, 33> products = {};
   int64_t boxes = 0;    ///< cp.async.bulk.tensor
@@ -50,6 +53,7 @@ struct EmulatorCounters {
     mfma += other.mfma;
     matrixLoads += other.matrixLoads;
     asyncCopies += other.asyncCopies;
+    copiedLines += other.copiedLines;
     barriers += other.barriers;
     shuffles += other.shuffles;
     for (size_t n = 0; n < products.size(); ++n)

@@ -141,6 +141,10 @@ private:
 struct TileLayout {
   LinearLayout base;
   int64_t repeat = 1;
+  /// Of a buffer whose copies lie in rows together, as many as are a power of
+  /// two (of five copies of 16 columns rows of 64 and of 16): the bytes of an
+  /// element. 0: copies lie one behind the other.
+  int64_t joined = 0;
 
   unsigned rank() const { return base.rank(); }
   int64_t size(unsigned dim) const {

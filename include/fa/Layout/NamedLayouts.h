@@ -94,6 +94,18 @@ TileLayout mfmaOperandB(int64_t rows, int64_t columns, bool transposed,
 /// without gaps; of a repeated layout each copy is a block of its own.
 TileLayout swizzledShared(int64_t rows, int64_t columns, int64_t bytes);
 
+/// Where a copy of a buffer's layout lies.
+struct CopyPlace {
+  LinearLayout rows;  ///< of all copies that lie in rows together with it
+  int64_t copies = 1; ///< how many these are
+  int64_t begin = 0;  ///< elements in front of them
+  int64_t column = 0; ///< its first column in them; to XOR with offsets there
+};
+CopyPlace placeOfCopy(const TileLayout &shared, int64_t copy);
+
+/// `layout` as that of the first columns of a tile of `columns`.
+LinearLayout amongColumns(const LinearLayout &layout, int64_t columns);
+
 /// Rows after which its swizzle repeats.
 inline constexpr int64_t kSwizzleRows = 8;
 

@@ -26,27 +26,67 @@ static unsigned unitDimOf(const LinearLayout &layout) {
   return layout.basis(Axis::Offset, 0)[0] ? 0 : 1;
 }
 
-static void lowerCopy(NvidiaContext &ctx, CopyOp op) {
-  ImplicitLocOpBuilder &b = ctx.b;
-  GlobalView view = openView(ctx, op.getSource());
-  BufferType type = op.getBuffer().getType();
-  TileLayout shared = type.getLayout().getLayout();
-  unsigned unit = unitDimOf(shared.base);
-  int64_t element = type.getElementType().getIntOrFloatBitWidth() / 8;
-  int64_t vector = op.getBytes() / element;
+namespace {
+
+/// A tile's way from global memory to a slot of a buffer.
+class TileCopy {
+public:
+  TileCopy(NvidiaContext &ctx, CopyOp op)
+      : ctx(ctx), b(ctx.b), op(op), view(openView(ctx, op.getSource())),
+        type(op.getBuffer().getType()),
+        element(type.getElementType().getIntOrFloatBitWidth() / 8),
+        vector(op.getBytes() / element),
+        unit(unitDimOf(type.getLayout().getLayout().base)),
+        certain(certainDims(view, op.getIndices(), type.getShape(),
+                            op.getInBounds())) {
+    APInt start;
+    beginsInside = matchPattern(op.getIndices()[unit], m_ConstantInt(&start)) &&
+                   !start.isNegative();
+    slot = slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot()));
+  }
+
+  void lower() {
+    TileLayout shared = type.getLayout().getLayout();
+    if (!shared.joined)
+      return copyRows(shared.base, shared.repeat, /*begin=*/0, /*column=*/0);
+    for (int64_t copy = 0; copy < shared.repeat;) {
+      CopyPlace place = placeOfCopy(shared, copy);
+      copyRows(place.rows, /*repeat=*/1, place.begin,
+               copy * shared.base.size(1));
+      copy += place.copies;
+    }
+  }
+
+private:
+  /// The columns from `column` on, which lie as `rows` says, `repeat` times,
+  /// behind `begin` elements.
+  void copyRows(const LinearLayout &rows, int64_t repeat, int64_t begin,
+                int64_t column);
+  void copyPart(Value destination, Value from, ValueRange coords);
+
+  NvidiaContext &ctx;
+  ImplicitLocOpBuilder &b;
+  CopyOp op;
+  GlobalView view;
+  BufferType type;
+  int64_t element; ///< its bytes
+  int64_t vector;  ///< elements that a thread copies at once
+  unsigned unit;   ///< the dimension along which these are neighbours
+  SmallVector<bool> certain;
+  bool beginsInside; ///< the tile, along `unit`
+  Value slot;
+};
+
+} // namespace
+
+void TileCopy::copyRows(const LinearLayout &rows, int64_t repeat, int64_t begin,
+                        int64_t column) {
   // Threads side by side along the unit dimension, `vector` elements each.
-  int64_t sizes[] = {shared.base.size(0), shared.base.size(1)};
+  int64_t sizes[] = {rows.size(0), rows.size(1)};
   TileLayout threads = blocked(sizes[1 - unit], sizes[unit], vector, ctx.warps);
   if (unit == 0)
     threads.base = threads.base.permuted({1, 0});
-  auto [bases, offsets] = byteOffsets(threads.base, shared.base, element);
-  auto certain =
-      certainDims(view, op.getIndices(), type.getShape(), op.getInBounds());
-  APInt start;
-  bool beginsInside =
-      matchPattern(op.getIndices()[unit], m_ConstantInt(&start)) &&
-      !start.isNegative();
-  Value slot = slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot()));
+  auto [bases, offsets] = byteOffsets(threads.base, rows, element);
   int64_t copyBytes = element * sizes[0] * sizes[1];
 
   Value first = ctx.isFirstCopy(threads);
@@ -57,56 +97,27 @@ static void lowerCopy(NvidiaContext &ctx, CopyOp op) {
   AddressWalk walk;
   auto copyOne = [&](int64_t copy, int64_t reg) {
     Value destination = swizzledAddress(
-        ctx, offsetBy(ctx, slot, copy * copyBytes), bases, offsets[reg]);
+        ctx, offsetBy(ctx, slot, element * begin + copy * copyBytes), bases,
+        offsets[reg]);
+    int64_t columnsBefore = column + copy * sizes[1];
     SmallVector<Value> coords;
     for (auto [dim, start] : llvm::enumerate(op.getIndices())) {
       Value at = ctx.coordinate(threads, reg, dim);
-      if (dim == 1 && copy)
-        at = arith::AddIOp::create(b, at, ctx.index(copy * sizes[1]));
+      if (dim == 1 && columnsBefore)
+        at = arith::AddIOp::create(b, at, ctx.index(columnsBefore));
       coords.push_back(arith::AddIOp::create(b, ctx.mapped(start), at));
     }
     Coord inTile = threads.base.apply(Place::registers(reg, 0, 0));
-    inTile[1] += copy * sizes[1];
+    inTile[1] += columnsBefore;
     Value from =
         paged
             ? stepFrom(ctx, paged->find(inTile[0]), view.type.getElementType(),
                        arith::MulIOp::create(b, coords[1], view.strides[1]))
             : stepTo(ctx, walk, view, coords, inTile, certain[0]);
-    if (op.getBytes() < 4) {
-      Value value = loadOrZero(ctx, from, inRegisters(type.getElementType()),
-                               isInside(ctx, view, coords, certain));
-      LLVM::StoreOp::create(b, value, destination);
-      return;
-    }
-    // What is outside is not read; zeros are written for it.
-    Value bytes;
-    SmallVector<bool> others(certain);
-    others[unit] = true;
-    if (Value inside = isInside(ctx, view, coords, others))
-      bytes = arith::SelectOp::create(b, inside, ctx.i32(op.getBytes()),
-                                      ctx.i32(0));
-    if (!certain[unit]) {
-      Value left = arith::SubIOp::create(b, view.sizes[unit], coords[unit]);
-      left = arith::MaxSIOp::create(b, left, ctx.index(0));
-      if (!beginsInside) // nor is what lies in front
-        left = arith::SelectOp::create(
-            b,
-            arith::CmpIOp::create(b, arith::CmpIPredicate::slt, coords[unit],
-                                  ctx.index(0)),
-            ctx.index(0), left);
-      left = arith::MinSIOp::create(b, left, ctx.index(vector));
-      left = arith::MulIOp::create(b, left, ctx.index(element));
-      Value part = arith::IndexCastUIOp::create(b, b.getI32Type(), left);
-      bytes = bytes ? Value(arith::MinUIOp::create(b, bytes, part)) : part;
-    }
-    NVVM::CpAsyncOp::create(b, destination, from, op.getBytes(),
-                            op.getBytes() == 16
-                                ? NVVM::LoadCacheModifierKind::CG
-                                : NVVM::LoadCacheModifierKind::CA,
-                            bytes);
+    copyPart(destination, from, coords);
   };
   auto copyAll = [&] {
-    for (int64_t copy = 0; copy < shared.repeat; ++copy)
+    for (int64_t copy = 0; copy < repeat; ++copy)
       for (int64_t reg = 0; reg < threads.numRegisters(); reg += vector)
         copyOne(copy, reg);
   };
@@ -116,6 +127,45 @@ static void lowerCopy(NvidiaContext &ctx, CopyOp op) {
     copyAll();
     scf::YieldOp::create(b);
   });
+}
+
+/// `vector` elements, the first at `coords`.
+void TileCopy::copyPart(Value destination, Value from, ValueRange coords) {
+  if (op.getBytes() < 4) {
+    Value value = loadOrZero(ctx, from, inRegisters(type.getElementType()),
+                             isInside(ctx, view, coords, certain));
+    LLVM::StoreOp::create(b, value, destination);
+    return;
+  }
+  // What is outside is not read; zeros are written for it.
+  Value bytes;
+  SmallVector<bool> others(certain);
+  others[unit] = true;
+  if (Value inside = isInside(ctx, view, coords, others))
+    bytes =
+        arith::SelectOp::create(b, inside, ctx.i32(op.getBytes()), ctx.i32(0));
+  if (!certain[unit]) {
+    Value left = arith::SubIOp::create(b, view.sizes[unit], coords[unit]);
+    left = arith::MaxSIOp::create(b, left, ctx.index(0));
+    if (!beginsInside) // nor is what lies in front
+      left = arith::SelectOp::create(
+          b,
+          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, coords[unit],
+                                ctx.index(0)),
+          ctx.index(0), left);
+    left = arith::MinSIOp::create(b, left, ctx.index(vector));
+    left = arith::MulIOp::create(b, left, ctx.index(element));
+    Value part = arith::IndexCastUIOp::create(b, b.getI32Type(), left);
+    bytes = bytes ? Value(arith::MinUIOp::create(b, bytes, part)) : part;
+  }
+  NVVM::CpAsyncOp::create(b, destination, from, op.getBytes(),
+                          op.getBytes() == 16 ? NVVM::LoadCacheModifierKind::CG
+                                              : NVVM::LoadCacheModifierKind::CA,
+                          bytes);
+}
+
+static void lowerCopy(NvidiaContext &ctx, CopyOp op) {
+  TileCopy(ctx, op).lower();
 }
 
 static void lowerCommit(NvidiaContext &ctx, CommitOp) {
@@ -206,16 +256,41 @@ static void lowerQuadRead(NvidiaContext &ctx, ReadOp op) {
   BufferType type = op.getBuffer().getType();
   TileLayout layout = layoutOf(op.getResult()),
              shared = type.getLayout().getLayout();
-  int64_t copyBytes = 2 * shared.base.size(0) * shared.base.size(1);
   int64_t count = layout.base.count(Axis::Register);
   Value slot = slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot()));
-  auto [bases, offsets] = byteOffsets(layout.base, shared.base, 2);
+  auto copies = offsetsOfCopies(layout, shared, 2);
   SmallVector<Value> words;
-  for (int64_t reg = 0; reg < layout.numRegisters(); reg += 4)
+  for (int64_t reg = 0; reg < layout.numRegisters(); reg += 4) {
+    const CopyOffsets &copy = copies[reg / count];
     words.append(loadQuad(
-        ctx, swizzledAddress(ctx, offsetBy(ctx, slot, reg / count * copyBytes),
-                             bases, offsets[reg % count])));
+        ctx, swizzledAddress(ctx, offsetBy(ctx, slot, copy.begin), copy.threads,
+                             copy.registers[reg % count])));
+  }
   ctx.setPacked(op.getResult(), words);
+}
+
+SmallVector<CopyLoad> fa::planCopyLoads(const TileLayout &registers,
+                                        const TileLayout &shared,
+                                        int64_t bytes) {
+  SmallVector<CopyLoad> loads;
+  for (int64_t copy = 0; copy < registers.repeat; ++copy) {
+    CopyPlace place = placeOfCopy(shared, copy);
+    auto load = planMatrixLoad(
+        shared.joined ? amongColumns(registers.base, place.rows.size(1))
+                      : registers.base,
+        place.rows, 8 * bytes);
+    if (!load)
+      return {};
+    CopyLoad &plan = loads.emplace_back();
+    plan.load = *load;
+    plan.begin = bytes * place.begin;
+    plan.first = bytes * place.column;
+    for (uint32_t step : load->laneOffsets)
+      plan.threads.push_back(bytes * step);
+    for (uint32_t step : load->warpOffsets)
+      plan.threads.push_back(bytes * step);
+  }
+  return loads;
 }
 
 /// By ldmatrix, where that can be.
@@ -229,40 +304,36 @@ static void lowerMatrixRead(NvidiaContext &ctx, ReadOp op) {
   TileLayout layout = layoutOf(op.getResult()),
              shared = type.getLayout().getLayout();
   int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
-  int64_t copyBytes = bytes * shared.base.size(0) * shared.base.size(1);
   int64_t count = layout.base.count(Axis::Register);
   Value slot = slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot()));
-  auto load = bytes == 2 || bytes == 4
-                  ? planMatrixLoad(layout.base, shared.base, 8 * bytes)
-                  : std::nullopt;
-  if (!load)
+  SmallVector<CopyLoad> loads;
+  if (bytes == 2 || bytes == 4)
+    loads = planCopyLoads(layout, shared, bytes);
+  if (loads.empty())
     return fa::lowerRead(ctx, op);
-  SmallVector<uint32_t> bases;
-  for (uint32_t step : load->laneOffsets)
-    bases.push_back(bytes * step);
-  for (uint32_t step : load->warpOffsets)
-    bases.push_back(bytes * step);
   int64_t ofWord = 4 / bytes;
   SmallVector<Value> words(layout.numRegisters() / ofWord);
-  for (int64_t copy = 0; copy < layout.repeat; ++copy)
-    for (uint32_t group = 0; group < 1u << load->groupOffsets.size(); ++group) {
-      uint32_t reg = 0, offset = 0;
-      for (auto [n, step] : llvm::enumerate(load->groupOffsets))
+  for (auto [copy, plan] : llvm::enumerate(loads)) {
+    const MatrixLoad &load = plan.load;
+    for (uint32_t group = 0; group < 1u << load.groupOffsets.size(); ++group) {
+      uint32_t reg = 0, offset = plan.first;
+      for (auto [n, step] : llvm::enumerate(load.groupOffsets))
         if (group >> n & 1) {
           reg |= 1u << step.first;
-          offset ^= step.second;
+          offset ^= bytes * step.second;
         }
-      Value at = swizzledAddress(ctx, offsetBy(ctx, slot, copy * copyBytes),
-                                 bases, bytes * offset);
-      for (auto [n, word] : llvm::enumerate(loadMatrices(ctx, at, *load))) {
+      Value at = swizzledAddress(ctx, offsetBy(ctx, slot, plan.begin),
+                                 plan.threads, offset);
+      for (auto [n, word] : llvm::enumerate(loadMatrices(ctx, at, load))) {
         uint32_t target = reg;
-        for (auto [m, bit] : llvm::enumerate(load->matrixBits))
+        for (auto [m, bit] : llvm::enumerate(load.matrixBits))
           target |= (n >> m & 1) << bit;
         if (bytes == 4)
           word = LLVM::BitcastOp::create(b, type.getElementType(), word);
         words[(copy * count + target) / ofWord] = word;
       }
     }
+  }
   if (bytes == 4)
     ctx.setElements(op.getResult(), words);
   else

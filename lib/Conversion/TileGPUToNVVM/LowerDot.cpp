@@ -27,9 +27,10 @@ struct Fragments {
   // If read from shared memory:
   ReadOp read;
   TileLayout layout;
-  std::optional<MatrixLoad> load; ///< else word by word
   Value slot;
-  SmallVector<uint32_t> threads, offsets; ///< bytes of bits, of registers
+  SmallVector<CopyLoad> loads; ///< of each copy; else word by word
+  SmallVector<CopyOffsets> copies;
+  bool areAlike; ///< copies, each behind the one before
 };
 
 } // namespace
@@ -57,12 +58,11 @@ static Fragments fragmentsOf(NvidiaContext &ctx, Value operand) {
     result.read = read;
     const TileLayout shared =
         read.getBuffer().getType().getLayout().getLayout();
-    result.load =
-        planMatrixLoad(result.layout.base, shared.base, 8 * result.bytes);
+    result.loads = planCopyLoads(result.layout, shared, result.bytes);
+    result.copies = offsetsOfCopies(result.layout, shared, result.bytes);
+    result.areAlike = !shared.joined;
     result.slot =
         slotAddress(ctx, read.getBuffer(), ctx.mapped(read.getSlot()));
-    std::tie(result.threads, result.offsets) =
-        byteOffsets(result.layout.base, shared.base, result.bytes);
     return result;
   }
   if (result.bytes == 2) {
@@ -82,41 +82,36 @@ static void loadFragments(NvidiaContext &ctx, Fragments &fragments,
                           unsigned copy, unsigned reg) {
   ImplicitLocOpBuilder &b = ctx.b;
   const TileLayout &layout = fragments.layout;
-  int64_t copyBytes =
-      fragments.bytes * layout.base.size(0) * layout.base.size(1);
   int64_t first = copy * layout.base.count(Axis::Register);
-  Value slot = offsetBy(ctx, fragments.slot, copy * copyBytes);
-  if (!fragments.load && fragments.bytes == 2) {
+  const CopyOffsets &offsets = fragments.copies[copy];
+  Value slot = offsetBy(ctx, fragments.slot, offsets.begin);
+  if (fragments.loads.empty() && fragments.bytes == 2) {
     reg &= ~3u;
-    auto words = loadQuad(ctx, swizzledAddress(ctx, slot, fragments.threads,
-                                               fragments.offsets[reg]));
+    auto words = loadQuad(ctx, swizzledAddress(ctx, slot, offsets.threads,
+                                               offsets.registers[reg]));
     for (auto [n, word] : llvm::enumerate(words))
       fragments.words[coordOf(layout, first + reg + 2 * n)] = word;
     return;
   }
-  if (!fragments.load) {
+  if (fragments.loads.empty()) {
     Value at =
-        swizzledAddress(ctx, slot, fragments.threads, fragments.offsets[reg]);
+        swizzledAddress(ctx, slot, offsets.threads, offsets.registers[reg]);
     fragments.words[coordOf(layout, first + reg)] =
         toTf32(ctx, LLVM::LoadOp::create(b, b.getF32Type(), at));
     return;
   }
-  const MatrixLoad &load = *fragments.load;
-  uint32_t offset = 0;
+  const CopyLoad &plan = fragments.loads[copy];
+  const MatrixLoad &load = plan.load;
+  uint32_t offset = plan.first;
   for (auto [bit, step] : load.groupOffsets)
     if (reg >> bit & 1)
-      offset ^= step;
+      offset ^= fragments.bytes * step;
   for (unsigned bit : load.matrixBits)
     reg &= ~(1u << bit);
   if (fragments.bytes == 1)
     reg &= ~3u;
-  SmallVector<uint32_t> bases;
-  for (uint32_t step : load.laneOffsets)
-    bases.push_back(fragments.bytes * step);
-  for (uint32_t step : load.warpOffsets)
-    bases.push_back(fragments.bytes * step);
-  auto matrices = loadMatrices(
-      ctx, swizzledAddress(ctx, slot, bases, fragments.bytes * offset), load);
+  auto matrices =
+      loadMatrices(ctx, swizzledAddress(ctx, slot, plan.threads, offset), load);
   for (auto [n, word] : llvm::enumerate(matrices)) {
     unsigned at = reg;
     for (auto [m, bit] : llvm::enumerate(load.matrixBits))
@@ -193,18 +188,19 @@ static SmallVector<int32_t> rowsOf(const TileLayout &layout) {
 static std::optional<int64_t> columnStride(const Fragments &fragments,
                                            int32_t step) {
   const LinearLayout &base = fragments.layout.base;
-  if (!fragments.read || fragments.layout.size(1) % step)
+  if (!fragments.read || !fragments.areAlike || fragments.layout.size(1) % step)
     return std::nullopt;
   if (step == base.size(1))
     return fragments.bytes * base.size(0) * step;
   uint32_t stride = 0, others = 0;
-  for (uint32_t offset : fragments.threads)
+  const CopyOffsets &offsets = fragments.copies.front();
+  for (uint32_t offset : offsets.threads)
     others |= offset;
   for (unsigned bit = 1; bit < base.count(Axis::Register); bit *= 2) {
     uint32_t &part = base.apply(Place::registers(bit, 0, 0)) == Coord{0, step}
                          ? stride
                          : others;
-    part |= fragments.offsets[bit];
+    part |= offsets.registers[bit];
   }
   if (!stride || stride & others)
     return std::nullopt;

@@ -58,6 +58,17 @@ void divideIntoParts(NvidiaContext &ctx);
 bool isReadByDot(tgpu::ReadOp read);
 mlir::SmallVector<mlir::Value>
 loadMatrices(NvidiaContext &ctx, mlir::Value address, const MatrixLoad &load);
+/// How a copy of a tile's layout is read from a buffer by ldmatrix; in bytes.
+struct CopyLoad {
+  MatrixLoad load;
+  int64_t begin = 0;                   ///< of the copy
+  uint32_t first = 0;                  ///< to XOR with all other offsets
+  mlir::SmallVector<uint32_t> threads; ///< by bit of a thread's number
+};
+/// Of each copy; nothing if it cannot be done.
+mlir::SmallVector<CopyLoad> planCopyLoads(const TileLayout &registers,
+                                          const TileLayout &shared,
+                                          int64_t bytes);
 mlir::SmallVector<mlir::Value> loadQuad(NvidiaContext &ctx,
                                         mlir::Value address);
 

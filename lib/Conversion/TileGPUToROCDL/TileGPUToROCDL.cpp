@@ -34,6 +34,18 @@ static std::string createShared(tile::KernelOp kernel, int64_t bytes) {
   return name;
 }
 
+/// What the lowerings beside this take.
+static LogicalResult verifyBuffers(tile::KernelOp kernel) {
+  auto result = kernel.walk([](tgpu::AllocOp alloc) -> WalkResult {
+    if (!alloc.getType().getLayout().getLayout().joined)
+      return success();
+    return alloc.emitOpError("expected a layout whose copies lie one behind "
+                             "the other, found ")
+           << alloc.getType().getLayout();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 
 struct ConvertTileGPUToROCDL final
@@ -51,7 +63,7 @@ struct ConvertTileGPUToROCDL final
       info->dies = dies;
     SmallVector<tile::KernelOp> kernels(module.getOps<tile::KernelOp>());
     for (tile::KernelOp kernel : kernels) {
-      if (failed(verifyPlaced(kernel)))
+      if (failed(verifyPlaced(kernel)) || failed(verifyBuffers(kernel)))
         return signalPassFailure();
       auto bytes = kernel->getAttrOfType<IntegerAttr>(
           tgpu::TileGPUDialect::sharedBytesAttrName);

@@ -7,6 +7,8 @@
 #include "SimtLowerings.h"
 #include "SimtMemory.h"
 
+#include "fa/Layout/NamedLayouts.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -88,6 +90,24 @@ fa::byteOffsets(const LinearLayout &registers, const LinearLayout &shared,
   return {threads, offsets};
 }
 
+SmallVector<CopyOffsets> fa::offsetsOfCopies(const TileLayout &registers,
+                                             const TileLayout &shared,
+                                             int64_t bytes) {
+  SmallVector<CopyOffsets> copies;
+  for (int64_t copy = 0; copy < registers.repeat; ++copy) {
+    CopyPlace place = placeOfCopy(shared, copy);
+    auto [threads, offsets] =
+        shared.joined
+            ? byteOffsets(amongColumns(registers.base, place.rows.size(1)),
+                          place.rows, bytes)
+            : byteOffsets(registers.base, shared.base, bytes);
+    for (uint32_t &offset : offsets)
+      offset ^= bytes * place.column;
+    copies.push_back({bytes * place.begin, threads, offsets});
+  }
+  return copies;
+}
+
 //===----------------------------------------------------------------------===//
 // Reads and writes
 //===----------------------------------------------------------------------===//
@@ -98,15 +118,14 @@ void fa::lowerRead(SimtContext &ctx, ReadOp op) {
   TileLayout layout = layoutOf(op.getResult()),
              shared = type.getLayout().getLayout();
   int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
-  int64_t copyBytes = bytes * shared.base.size(0) * shared.base.size(1);
   int64_t count = layout.base.count(Axis::Register);
   Value slot = slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot()));
-  auto [bases, offsets] = byteOffsets(layout.base, shared.base, bytes);
+  auto copies = offsetsOfCopies(layout, shared, bytes);
   SmallVector<Value> elements;
   for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
-    Value at =
-        swizzledAddress(ctx, offsetBy(ctx, slot, reg / count * copyBytes),
-                        bases, offsets[reg % count]);
+    const CopyOffsets &copy = copies[reg / count];
+    Value at = swizzledAddress(ctx, offsetBy(ctx, slot, copy.begin),
+                               copy.threads, copy.registers[reg % count]);
     elements.push_back(
         LLVM::LoadOp::create(b, inRegisters(type.getElementType()), at));
   }
@@ -119,16 +138,15 @@ static void lowerWrite(SimtContext &ctx, WriteOp op) {
   TileLayout layout = layoutOf(op.getValue()),
              shared = type.getLayout().getLayout();
   int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
-  int64_t copyBytes = bytes * shared.base.size(0) * shared.base.size(1);
   int64_t count = layout.base.count(Axis::Register);
-  auto [bases, offsets] = byteOffsets(layout.base, shared.base, bytes);
+  auto copies = offsetsOfCopies(layout, shared, bytes);
   Value slot = slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot()));
   // Threads that hold copies write the same value to the same place.
   for (auto [reg, value] :
        llvm::enumerate(SmallVector<Value>(ctx.elementsOf(op.getValue())))) {
-    Value at =
-        swizzledAddress(ctx, offsetBy(ctx, slot, reg / count * copyBytes),
-                        bases, offsets[reg % count]);
+    const CopyOffsets &copy = copies[reg / count];
+    Value at = swizzledAddress(ctx, offsetBy(ctx, slot, copy.begin),
+                               copy.threads, copy.registers[reg % count]);
     LLVM::StoreOp::create(b, value, at);
   }
 }

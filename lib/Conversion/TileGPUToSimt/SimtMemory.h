@@ -94,6 +94,15 @@ mlir::Value offsetBy(SimtContext &ctx, mlir::Value address, int64_t bytes);
 std::pair<mlir::SmallVector<uint32_t>, mlir::SmallVector<uint32_t>>
 byteOffsets(const LinearLayout &registers, const LinearLayout &shared,
             int64_t bytes);
+/// The same of one copy of a tile's layout after the other, each with the bytes
+/// in front of it.
+struct CopyOffsets {
+  int64_t begin = 0;
+  mlir::SmallVector<uint32_t> threads, registers;
+};
+mlir::SmallVector<CopyOffsets> offsetsOfCopies(const TileLayout &registers,
+                                               const TileLayout &shared,
+                                               int64_t bytes);
 /// Element by element, as `lowerLoad`.
 void lowerRead(SimtContext &ctx, tgpu::ReadOp op);
 

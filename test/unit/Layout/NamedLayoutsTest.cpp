@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 
+#include <map>
 #include <set>
 
 using namespace fa;
@@ -97,6 +98,42 @@ TEST(NamedLayouts, SharedIsABijection) {
         for (uint32_t n = 0; n + 1 < 16 / bytes && n < 8; ++n)
           EXPECT_EQ(layout.apply(Place::offset(n)), (Coord{0, int32_t(n)}));
       }
+}
+
+/// Each element of a tile has a place of its own, and what copies that lie
+/// together have of a row is in one line of 128 bytes.
+TEST(NamedLayouts, JoinedCopiesShareLines) {
+  for (int64_t bytes : {1, 2})
+    for (int64_t columns : {48, 72, 80, 96, 112, 144, 160, 192, 224}) {
+      TileLayout shared = swizzledShared(32, columns, bytes);
+      shared.joined = bytes;
+      int64_t width = shared.base.size(1);
+      std::set<int64_t> places;
+      std::map<int64_t, std::set<int64_t>> lines; // of a row, by its place
+      for (int64_t copy = 0; copy < shared.repeat; ++copy) {
+        CopyPlace place = placeOfCopy(shared, copy);
+        EXPECT_EQ(place.rows.size(1), place.copies * width);
+        LinearLayout part = amongColumns(shared.base, place.rows.size(1));
+        auto map = place.rows.composeInverse(part);
+        ASSERT_TRUE(map);
+        for (uint32_t n = 0; n < 32 * width; ++n) {
+          uint32_t offset = place.column;
+          for (unsigned bit = 0; bit < part.bits(Axis::Offset); ++bit)
+            if (n >> bit & 1)
+              offset ^=
+                  (*map)[static_cast<int>(Axis::Offset)][bit][Axis::Offset];
+          Coord at = part.apply(Place::offset(n));
+          EXPECT_EQ(place.rows.apply(Place::offset(offset)),
+                    (Coord{at[0], at[1] + int32_t(place.column)}));
+          places.insert(place.begin + offset);
+          if (at[0] == 5)
+            lines[place.begin].insert((place.begin + offset) * bytes / 128);
+        }
+        int64_t rowBytes = place.rows.size(1) * bytes;
+        EXPECT_LE(lines[place.begin].size(), size_t((rowBytes + 127) / 128));
+      }
+      EXPECT_EQ(places.size(), size_t(32 * columns));
+    }
 }
 
 /// The formulas of the MI300 ISA, "Matrix Fused-Multiply-Add": lane l has
