@@ -152,7 +152,7 @@ describeSplits(const LaunchPlace &place, const KernelInfo *split,
 }
 
 /// Whether the launch's programs are as few as the kernel asks for; of parts
-/// also where more of them pay.
+/// where each has a pair of processors, or where they pay.
 static bool hasFewPrograms(LaunchPlace &place, const KernelInfo &kernel,
                            std::span<const LaunchArgument> arguments) {
   if (!kernel.fewPrograms)
@@ -160,12 +160,15 @@ static bool hasFewPrograms(LaunchPlace &place, const KernelInfo &kernel,
   Result<int64_t> programs = countPrograms(kernel, arguments);
   if (!programs)
     return false;
+  std::optional<DescribedSplits> splits;
+  int64_t places = place.machine.processors;
+  if (kernel.parts > 1 && places != kHost)
+    splits = describeSplits(place, findSplit(place, kernel), arguments);
+  if (splits)
+    places = countPairs(places);
   if (*programs / kernel.fewPrograms + (*programs % kernel.fewPrograms != 0) <=
-      place.machine.processors)
+      places)
     return true;
-  if (kernel.parts == 1 || place.machine.processors == kHost)
-    return false;
-  auto splits = describeSplits(place, findSplit(place, kernel), arguments);
   return splits && place.decideBy(*splits->kernel, [&](int64_t blocks) {
     return partsPay(splits->with(blocks), place.machine.costs);
   });

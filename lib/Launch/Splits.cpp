@@ -103,7 +103,7 @@ private:
                                                    : costs.alonePercent);
     int64_t cost = whole * std::max(alone, share * p.residentBlocks);
     // Two of a pair share what one of them alone gets.
-    if (p.parts > 1 && rest > p.processors / kProcessorsOfPair)
+    if (p.parts > 1 && whole == 0 && rest > countPairs(p.processors))
       alone *= kProcessorsOfPair;
     if (rest) {
       int64_t most = (rest + p.processors - 1) / p.processors;

@@ -20,6 +20,13 @@
 
 namespace fa {
 
+/// Processors that share their way to memory: NVIDIA's texture processing
+/// clusters. Blocks go to one of each first.
+inline constexpr int64_t kProcessorsOfPair = 2;
+inline int64_t countPairs(int64_t processors) {
+  return processors / kProcessorsOfPair + processors % kProcessorsOfPair;
+}
+
 /// What the rule for the number of splits looks at.
 struct SplitProblem {
   int64_t programs = 0;       ///< that there would be without splits
@@ -54,7 +61,9 @@ struct SplitProblem {
 ///   as the processors that are first to have room get all of it. Where all are
 ///   one wave, of which some processors have more than others, each reads its
 ///   share at most 100 / `unevenPercent` times as slowly (1.25). A program of
-///   several parts alone needs `partsAlonePercent` (0.45), in any wave.
+///   several parts alone needs `partsAlonePercent` (0.45), in any wave, twice
+///   that in an only wave of more than one for each pair of processors: 72 of
+///   them read 44 GB/s each (bench/results/2026-11-30-h200-decode.md).
 /// - A wave begins and ends with `waveBytes` (58 KiB) of nothing else.
 /// - The merge costs `mergeBytes` (120 KiB) to launch and `mergeSplitBytes`
 ///   (2.5) for each split.
@@ -99,12 +108,12 @@ std::optional<PricedSplits> priceSplits(const SplitProblem &problem,
 
 /// Whether `parts` of a block that read each program's keys together are faster
 /// than as many blocks of one, of which a processor holds `parts` times as
-/// many: the cheapest of either by the rule above, which gives parts 3 to 5 %
-/// too much where they are more than a wave (`partsPercent`). On the H200 of
-/// above they are 1.05, 1.00 and 1.02 times as fast for 24, 28 and 32 batches
-/// of 2k keys and 1.02 for 20 of 16k, but 0.95 for 20 of 2k: two splits of them
-/// are 2.4 waves. More than two programs for each processor are as fast in
-/// blocks of one.
+/// many: the cheapest of either by the rule above, which gives parts too little
+/// (`partsPercent`, 1.08). On an H200 they are 1.02 to 1.45 times as fast for
+/// up to 66 programs and 1.00 to 1.45 for 126 to 132, but 0.87 to 1 of blocks
+/// of one between them, where keys are 4k and more, and 0.91 to 1 for 176 to
+/// 224 (bench/results/2026-11-30-h200-decode.md). More than two programs for
+/// each processor are as fast in blocks of one.
 bool partsPay(const SplitProblem &problem, const LaunchCosts &costs);
 
 /// The rule on the host: splits of at least 2048 keys, until there are 32

@@ -453,8 +453,8 @@ TEST(ChooseLaunch, VariantsThatCostLess) {
   EXPECT_EQ(chosen({120, 128}, 1 << 20, 4096), 128);
 }
 
-/// Of more programs than processors parts take those that their kernel on
-/// splits of the keys says they are faster for.
+/// Of more programs than pairs of processors parts take those that their kernel
+/// on splits of the keys says they are faster for.
 TEST(ChooseLaunch, MoreProgramsInParts) {
   KernelInfo whole = makePlan().back(), parts = whole, split = makePlan()[0];
   parts.symbol = "parts";
@@ -465,8 +465,8 @@ TEST(ChooseLaunch, MoreProgramsInParts) {
   split.sharedBytes = 4 * 53248;
   std::vector<KernelInfo> plan = {split, parts, whole};
   ASSERT_FALSE(checkPlan(plan));
-  auto chosen = [&](int64_t programs) {
-    LaunchArgument arguments[] = {keys(programs, 2048)};
+  auto chosen = [&](int64_t programs, int64_t ofKeys = 2048) {
+    LaunchArgument arguments[] = {keys(programs, ofKeys)};
     auto choice = chooseLaunch(plan, arguments, 132, Workspace::any());
     std::string symbol =
         choice ? choice->kernels.front().symbol : messageOf(std::move(choice));
@@ -474,12 +474,11 @@ TEST(ChooseLaunch, MoreProgramsInParts) {
     EXPECT_TRUE(found && *found == std::vector{symbol});
     return symbol;
   };
+  EXPECT_EQ(chosen(66, 16384), "parts");
+  EXPECT_EQ(chosen(67, 16384), "whole");
   EXPECT_EQ(chosen(132), "parts");
   EXPECT_EQ(chosen(133), "whole");
-  EXPECT_EQ(chosen(160), "whole");
-  EXPECT_EQ(chosen(192), "parts");
-  EXPECT_EQ(chosen(264), "parts");
-  EXPECT_EQ(chosen(265), "whole");
+  EXPECT_EQ(chosen(192), "whole");
   // A plan that does not know the keys has parts for few programs alone.
   plan.erase(plan.begin());
   EXPECT_EQ(chosen(132), "parts");

@@ -83,21 +83,25 @@ TEST(Splits, OfProgramsInParts) {
 }
 
 /// Parts beside blocks of one warp: which were faster on an H200
-/// (bench/results/2026-11-22-h200-parts.md and -h200-last-block.md).
+/// (bench/results/2026-11-30-h200-decode.md).
 TEST(Splits, WherePartsPay) {
-  auto pay = [](int64_t batches, int64_t keys) {
-    return partsPay(problemInParts(8 * batches, keys / 32));
+  auto pay = [](int64_t programs, int64_t keys) {
+    return partsPay(problemInParts(programs, keys / 32));
   };
-  for (int64_t batches : {1, 2, 4, 8, 16})
-    for (int64_t keys : {2048, 16384})
-      EXPECT_TRUE(pay(batches, keys)) << batches << " x " << keys;
-  for (int64_t batches : {24, 28, 32}) // 1.05, 1.00, 1.02
-    EXPECT_TRUE(pay(batches, 2048)) << batches;
-  EXPECT_FALSE(pay(20, 2048)); // 0.95
-  EXPECT_TRUE(pay(20, 16384)); // 1.02
+  EXPECT_TRUE(pay(8, 2048));
+  EXPECT_TRUE(pay(132, 1024)); // 1.08
+  EXPECT_TRUE(pay(132, 2048)); // 1.02
+  // Pairs of processors share what one of them gets.
+  for (int64_t programs : {72, 88, 96, 104})
+    for (int64_t keys : {4096, 16384}) // 0.88 to 0.99
+      EXPECT_FALSE(pay(programs, keys)) << programs << " x " << keys;
+  EXPECT_TRUE(pay(120, 1024)); // 1.06
+  for (int64_t programs : {160, 176, 192, 208, 224})
+    for (int64_t keys : {4096, 16384}) // 0.91 to 1.00
+      EXPECT_FALSE(pay(programs, keys)) << programs << " x " << keys;
   // More than two programs for each processor: 1.01 and less.
-  EXPECT_FALSE(pay(34, 2048));
-  EXPECT_FALSE(pay(64, 16384));
+  EXPECT_FALSE(pay(272, 2048));
+  EXPECT_FALSE(pay(512, 16384));
   // One part is a block of one warp.
   SplitProblem problem = problemInParts(8 * 20, 64);
   problem.parts = 1;
@@ -378,12 +382,12 @@ TEST(Splits, OfWhatComputesGoByCosts) {
 }
 
 /// Whether parts pay follows from what they read alone, and from what the rule
-/// gives them too much.
+/// gives them too little.
 TEST(Splits, PartsGoByCosts) {
-  SplitProblem problem = problemInParts(8 * 20, 512);
+  SplitProblem problem = problemInParts(132, 64);
   LaunchCosts costs;
   EXPECT_TRUE(fa::partsPay(problem, costs));
-  costs.partsPercent = 110;
+  costs.partsPercent = 150;
   EXPECT_FALSE(fa::partsPay(problem, costs));
   problem = problemInParts(8, 512);
   costs = LaunchCosts();
