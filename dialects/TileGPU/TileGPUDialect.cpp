@@ -140,16 +140,15 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
                           "found "
                        << layout;
   int64_t joined = layout.getLayout().joined;
-  if (joined && (sizes[0] != shape[0] ||
-                 joined * 8 != element.getIntOrFloatBitWidth()))
+  if (joined &&
+      (sizes[0] != shape[0] || joined * 8 != element.getIntOrFloatBitWidth()))
     return emitError() << "expected elements and rows of " << layout
                        << ", found " << shape << " of " << element;
   return success();
 }
 
-LogicalResult
-ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
-                    BufferType buffer) {
+LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  BufferType buffer) {
   // What fetches, delivers and exchanges has a box for each copy.
   if (buffer.getLayout().getLayout().joined)
     return emitError() << "expected a layout whose copies lie one behind the "

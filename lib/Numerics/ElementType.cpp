@@ -9,6 +9,7 @@
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -51,6 +52,20 @@ static float widenF16(uint16_t half) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(size) | sign);
 }
 
+/// The values of all bytes.
+static const std::array<double, 256> &valuesOf8(ElementType type) {
+  auto compute = [](ElementType type) {
+    std::array<double, 256> values;
+    for (unsigned byte = 0; byte < values.size(); ++byte)
+      values[byte] = llvm::APFloat(semanticsOf(type), llvm::APInt(8, byte))
+                         .convertToDouble();
+    return values;
+  };
+  static const auto e4m3 = compute(ElementType::F8E4M3);
+  static const auto e5m2 = compute(ElementType::F8E5M2);
+  return type == ElementType::F8E4M3 ? e4m3 : e5m2;
+}
+
 double fa::loadElement(const void *p, ElementType type) {
   switch (type) {
   case ElementType::F32:
@@ -69,18 +84,39 @@ double fa::loadElement(const void *p, ElementType type) {
     return read<uint8_t>(p) != 0;
   case ElementType::F8E4M3:
   case ElementType::F8E5M2:
-    return llvm::APFloat(semanticsOf(type), llvm::APInt(8, read<uint8_t>(p)))
-        .convertToDouble();
+    return valuesOf8(type)[read<uint8_t>(p)];
   }
   llvm_unreachable("every element type is handled");
 }
 
-/// Rounds a double to a type of 16 bits once: rounding to f32 first would round
+namespace {
+
+struct NarrowFormat {
+  int bits, mantissa, bias;
+};
+
+} // namespace
+
+static NarrowFormat formatOf(ElementType type) {
+  switch (type) {
+  case ElementType::F16:
+    return {16, 10, 15};
+  case ElementType::BF16:
+    return {16, 7, 127};
+  case ElementType::F8E4M3:
+    return {8, 3, 7};
+  case ElementType::F8E5M2:
+    return {8, 2, 15};
+  default:
+    llvm_unreachable("a narrow float");
+  }
+}
+
+/// Rounds a double to a narrow type once: rounding to f32 first would round
 /// twice.
-static uint16_t roundTo16(double value, ElementType type) {
+static uint16_t roundToNarrow(double value, ElementType type) {
   constexpr int mantissaOfDouble = 52, biasOfDouble = 1023;
-  int mantissa = type == ElementType::F16 ? 10 : 7;
-  int bias = type == ElementType::F16 ? 15 : 127;
+  auto [width, mantissa, bias] = formatOf(type);
   auto bits = std::bit_cast<uint64_t>(value);
   int exponent = int(bits >> mantissaOfDouble & 0x7ff) - biasOfDouble + bias;
   // The result is a normal number for most: exponent and mantissa are one
@@ -91,12 +127,12 @@ static uint16_t roundTo16(double value, ElementType type) {
     uint64_t kept = uint64_t(exponent) << mantissaOfDouble |
                     (bits & ((uint64_t(1) << mantissaOfDouble) - 1));
     kept += (uint64_t(1) << (dropped - 1)) - 1 + (kept >> dropped & 1);
-    return uint16_t(bits >> 63 << 15 | kept >> dropped);
+    return uint16_t(bits >> 63 << (width - 1) | kept >> dropped);
   }
   if (type == ElementType::F16)
     return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
   if (value == 0)
-    return uint16_t(bits >> 48); // the sign
+    return uint16_t(bits >> (64 - width)); // the sign
   llvm::APFloat x(value);
   bool exact;
   x.convert(semanticsOf(type), llvm::APFloat::rmNearestTiesToEven, &exact);
@@ -111,7 +147,7 @@ void fa::storeElement(void *p, ElementType type, double value) {
     return write(p, value);
   case ElementType::F16:
   case ElementType::BF16:
-    return write(p, roundTo16(value, type));
+    return write(p, roundToNarrow(value, type));
   case ElementType::I32:
     return write(p, static_cast<int32_t>(value));
   case ElementType::I64:
@@ -119,12 +155,8 @@ void fa::storeElement(void *p, ElementType type, double value) {
   case ElementType::I1:
     return write(p, static_cast<uint8_t>(value != 0));
   case ElementType::F8E4M3:
-  case ElementType::F8E5M2: {
-    llvm::APFloat x(value);
-    bool exact;
-    x.convert(semanticsOf(type), llvm::APFloat::rmNearestTiesToEven, &exact);
-    return write(p, static_cast<uint8_t>(x.bitcastToAPInt().getZExtValue()));
-  }
+  case ElementType::F8E5M2:
+    return write(p, static_cast<uint8_t>(roundToNarrow(value, type)));
   }
 }
 

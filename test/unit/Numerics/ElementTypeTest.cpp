@@ -56,6 +56,40 @@ TEST(ElementType, RoundsOnce) {
     }
 }
 
+/// Of 8 bits as APFloat converts: all values, what lies between two of them,
+/// and what is none of them.
+TEST(ElementType, RoundsTo8BitsAsApFloat) {
+  double infinity = std::numeric_limits<double>::infinity();
+  for (ElementType type : {ElementType::F8E4M3, ElementType::F8E5M2}) {
+    const llvm::fltSemantics &semantics = type == ElementType::F8E4M3
+                                              ? APFloat::Float8E4M3FN()
+                                              : APFloat::Float8E5M2();
+    std::vector<double> values = {0.0, 1e-300, 1e300, infinity, std::nan("")};
+    for (uint8_t byte = 0; byte < 0x7f; ++byte) {
+      uint8_t next = byte + 1;
+      double low = loadElement(&byte, type), high = loadElement(&next, type);
+      if (std::isnan(low))
+        continue;
+      EXPECT_EQ(low,
+                APFloat(semantics, llvm::APInt(8, byte)).convertToDouble());
+      if (!std::isfinite(low) || !std::isfinite(high))
+        high = low * 1.125; // behind the last one
+      double tie = low + (high - low) / 2;
+      values.insert(values.end(), {low, tie, std::nextafter(tie, low),
+                                   std::nextafter(tie, high)});
+    }
+    for (double value : values)
+      for (double x : {value, -value}) {
+        APFloat expected(x);
+        bool exact;
+        expected.convert(semantics, APFloat::rmNearestTiesToEven, &exact);
+        uint8_t found;
+        storeElement(&found, type, x);
+        EXPECT_EQ(found, expected.bitcastToAPInt().getZExtValue()) << x;
+      }
+  }
+}
+
 /// What is half a unit above the largest number or more is infinity.
 TEST(ElementType, RoundsToInfinity) {
   double infinity = std::numeric_limits<double>::infinity();
