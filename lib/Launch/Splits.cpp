@@ -101,7 +101,10 @@ private:
     int64_t longest = (p.tiles + splits - 1) / splits * p.tileBytes;
     int64_t alone = percentOf(longest, p.parts > 1 ? costs.partsAlonePercent
                                                    : costs.alonePercent);
-    int64_t cost = whole * std::max(alone, share * p.residentBlocks);
+    int64_t wait = p.hasUnevenRows
+                       ? (p.tiles + splits - 1) / splits * costs.unevenTileBytes
+                       : 0;
+    int64_t cost = whole * (std::max(alone, share * p.residentBlocks) + wait);
     // Two of a pair share what one of them alone gets.
     if (p.parts > 1 && whole == 0 && rest > countPairs(p.processors))
       alone *= kProcessorsOfPair;
@@ -111,7 +114,7 @@ private:
         alone = whole ? percentOf(longest, costs.lastWavePercent)
                       : std::max(alone,
                                  percentOf(share * most, costs.unevenPercent));
-      cost += std::max(alone, share * rest / p.processors);
+      cost += std::max(alone, share * rest / p.processors) + wait;
     }
     cost += (whole + (rest ? 1 : 0)) * costs.waveBytes;
     if (splits > 1)

@@ -64,6 +64,8 @@ struct SplitProblem {
 ///   several parts alone needs `partsAlonePercent` (0.45), in any wave, twice
 ///   that in an only wave of more than one for each pair of processors: 72 of
 ///   them read 44 GB/s each (bench/results/2026-11-30-h200-decode.md).
+/// - A tile of uneven rows costs a program `unevenTileBytes` (3 KiB) besides,
+///   in any wave: it is more requests, which others do not make shorter.
 /// - A wave begins and ends with `waveBytes` (58 KiB) of nothing else.
 /// - The merge costs `mergeBytes` (120 KiB) to launch and `mergeSplitBytes`
 ///   (2.5) for each split.

@@ -82,6 +82,25 @@ TEST(Splits, OfProgramsInParts) {
   EXPECT_GT(onHopper(64, 512), 1);
 }
 
+/// D 72, whose rows begin inside of 32 bytes: 7 splits of 128 programs
+/// were 1.22 to 1.44 times as fast as 2, on an H200, and 3 of 192 1.28 times as
+/// fast as 1 (bench/results/2026-11-30-h200-decode.md).
+TEST(Splits, UnevenRowsHaveMore) {
+  auto splits = [](int64_t programs, int64_t keys, bool isUneven) {
+    SplitProblem problem = {.programs = programs,
+                            .processors = 132,
+                            .residentBlocks = 7,
+                            .tiles = keys / 32,
+                            .tileBytes = 10240,
+                            .hasUnevenRows = isUneven};
+    return chooseSplits(problem, LaunchCosts());
+  };
+  EXPECT_EQ(splits(128, 8192, false), 2);
+  EXPECT_GE(splits(128, 8192, true), 6);
+  EXPECT_EQ(splits(192, 2048, false), 1);
+  EXPECT_GE(splits(192, 2048, true), 3);
+}
+
 /// Parts beside blocks of one warp: which were faster on an H200
 /// (bench/results/2026-11-30-h200-decode.md).
 TEST(Splits, WherePartsPay) {
