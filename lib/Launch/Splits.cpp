@@ -98,12 +98,11 @@ private:
     int64_t blocks = p.programs * splits;
     int64_t whole = blocks / places, rest = blocks % places;
     int64_t share = p.tiles * p.tileBytes / splits;
-    int64_t longest = (p.tiles + splits - 1) / splits * p.tileBytes;
+    int64_t mostTiles = (p.tiles + splits - 1) / splits;
+    int64_t longest = mostTiles * p.tileBytes;
     int64_t alone = percentOf(longest, p.parts > 1 ? costs.partsAlonePercent
                                                    : costs.alonePercent);
-    int64_t wait = p.hasUnevenRows
-                       ? (p.tiles + splits - 1) / splits * costs.unevenTileBytes
-                       : 0;
+    int64_t wait = p.hasUnevenRows ? mostTiles * costs.unevenTileBytes : 0;
     int64_t cost = whole * (std::max(alone, share * p.residentBlocks) + wait);
     // Two of a pair share what one of them alone gets.
     if (p.parts > 1 && whole == 0 && rest > countPairs(p.processors))

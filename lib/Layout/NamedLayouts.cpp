@@ -207,8 +207,10 @@ CopyPlace fa::placeOfCopy(const TileLayout &shared, int64_t copy) {
           .column = (copy - first) * width};
 }
 
-LinearLayout fa::amongColumns(const LinearLayout &layout, int64_t columns) {
-  LinearLayout wide({layout.size(0), columns});
+LinearLayout fa::inRowsOf(const CopyPlace &place, const LinearLayout &layout) {
+  if (place.copies == 1)
+    return layout;
+  LinearLayout wide({layout.size(0), place.rows.size(1)});
   for (Axis axis : {Axis::Register, Axis::Lane, Axis::Warp, Axis::Offset})
     for (unsigned bit = 0; bit < layout.bits(axis); ++bit)
       wide.add(axis, {layout.basis(axis, bit)});

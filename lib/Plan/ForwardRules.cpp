@@ -34,10 +34,10 @@ static constexpr int64_t kSpecializedMiddleColumns = 96;
 /// H100; D 72 does not gain (bench/results/2026-11-25-h100-sweep.md).
 static constexpr int64_t kSpecializedFewMiddleColumns = 128;
 
-/// Parts of a block for few queries whose programs are at most as many as the
-/// processors, where their tiles have room: each has as much as a block of one
-/// warp, queries of at most this many bytes among it
-/// (bench/results/2026-11-22-h200-parts.md).
+/// Parts of a block for few queries, where their tiles have room: each has as
+/// much as a block of one warp, queries of at most this many bytes among it
+/// (bench/results/2026-11-22-h200-parts.md). Which launches take them:
+/// include/fa/Launch/Splits.h.
 static constexpr int64_t kDecodeParts = 4, kDecodeQueryBytes = 16 * 128 * 2;
 
 /// Of specialized warps and short windows: on an H100 1.03 to 1.51 of the rate

@@ -17,3 +17,11 @@ tile.kernel @operands(%x: f32) attributes {tgpu.shared_bytes = 0, tgpu.warps = 1
   %1 = tile.dot %0, %0 : tensor<16x16xf32, #acc>, tensor<16x16xf32, #acc> -> tensor<16x16xf32, #acc>
   tile.return
 }
+
+// -----
+
+tile.kernel @joined() attributes {tgpu.shared_bytes = 5120, tgpu.warps = 1, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @+1 {{expected a layout whose copies lie one behind the other, found #tgpu.layout<swizzled 32x80 joined bytes 2>}}
+  %0 = tgpu.alloc at 0 : <1 x 32x80xf16, #tgpu.layout<swizzled 32x80 joined bytes 2>>
+  tile.return
+}

@@ -103,8 +103,8 @@ struct CopyPlace {
 };
 CopyPlace placeOfCopy(const TileLayout &shared, int64_t copy);
 
-/// `layout` as that of the first columns of a tile of `columns`.
-LinearLayout amongColumns(const LinearLayout &layout, int64_t columns);
+/// The layout of a copy as that of the first columns of `place`'s rows.
+LinearLayout inRowsOf(const CopyPlace &place, const LinearLayout &layout);
 
 /// Rows after which its swizzle repeats.
 inline constexpr int64_t kSwizzleRows = 8;

@@ -275,10 +275,8 @@ SmallVector<CopyLoad> fa::planCopyLoads(const TileLayout &registers,
   SmallVector<CopyLoad> loads;
   for (int64_t copy = 0; copy < registers.repeat; ++copy) {
     CopyPlace place = placeOfCopy(shared, copy);
-    auto load = planMatrixLoad(
-        shared.joined ? amongColumns(registers.base, place.rows.size(1))
-                      : registers.base,
-        place.rows, 8 * bytes);
+    auto load =
+        planMatrixLoad(inRowsOf(place, registers.base), place.rows, 8 * bytes);
     if (!load)
       return {};
     CopyLoad &plan = loads.emplace_back();

@@ -97,10 +97,7 @@ SmallVector<CopyOffsets> fa::offsetsOfCopies(const TileLayout &registers,
   for (int64_t copy = 0; copy < registers.repeat; ++copy) {
     CopyPlace place = placeOfCopy(shared, copy);
     auto [threads, offsets] =
-        shared.joined
-            ? byteOffsets(amongColumns(registers.base, place.rows.size(1)),
-                          place.rows, bytes)
-            : byteOffsets(registers.base, shared.base, bytes);
+        byteOffsets(inRowsOf(place, registers.base), place.rows, bytes);
     for (uint32_t &offset : offsets)
       offset ^= bytes * place.column;
     copies.push_back({bytes * place.begin, threads, offsets});

@@ -113,7 +113,7 @@ TEST(NamedLayouts, JoinedCopiesShareLines) {
       for (int64_t copy = 0; copy < shared.repeat; ++copy) {
         CopyPlace place = placeOfCopy(shared, copy);
         EXPECT_EQ(place.rows.size(1), place.copies * width);
-        LinearLayout part = amongColumns(shared.base, place.rows.size(1));
+        LinearLayout part = inRowsOf(place, shared.base);
         auto map = place.rows.composeInverse(part);
         ASSERT_TRUE(map);
         for (uint32_t n = 0; n < 32 * width; ++n) {
