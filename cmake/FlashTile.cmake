@@ -25,6 +25,14 @@ if(FA_COVERAGE)
   target_link_options(fa_options INTERFACE -fprofile-instr-generate)
 endif()
 
+# The tools have LLVM's archives linked in (FA_LLVM_INSIDE): a process starts in 8 ms
+# that takes 41 to load and relocate LLVM's shared libraries, its code calls no
+# function through a table, and it runs where no LLVM is. The library that programs
+# embed, and the unit tests, take LLVM's shared libraries.
+define_property(TARGET PROPERTY FA_LLVM_INSIDE
+  BRIEF_DOCS "Whether LLVM's archives are linked in, not its shared libraries")
+set(fa_inside $<BOOL:$<TARGET_PROPERTY:FA_LLVM_INSIDE>>)
+
 # lld initialises all targets that LLVM has. Where LLVM is linked in, those that no
 # kernel is compiled for would double what comes out: this is the source of
 # initialisers that do nothing, nor does Polly's, which is for link-time
@@ -40,25 +48,24 @@ foreach(target ${other_targets})
 endforeach()
 set(FA_OTHER_TARGETS ${PROJECT_BINARY_DIR}/OtherTargets.cpp)
 file(CONFIGURE OUTPUT ${FA_OTHER_TARGETS} CONTENT "${initializers}")
+add_library(fa_other_targets STATIC ${FA_OTHER_TARGETS})
 
-# The packages' MLIR libraries name the shared LLVM as what they need, also when
-# they are linked statically. Here they get the archives instead.
-if(FA_LINK_LLVM STREQUAL "static")
-  add_link_options(-Wl,--as-needed -static-libstdc++ -static-libgcc)
-  llvm_map_components_to_libnames(archives Core Support Passes Target TargetParser
-    MC OrcJIT IRReader BitReader BitWriter FrontendOpenMP X86 NVPTX AMDGPU
-    BinaryFormat DebugInfoDWARF DTLTO LTO Object Option)
-  set_target_properties(LLVMExtensions PROPERTIES
-    INTERFACE_LINK_LIBRARIES LLVMSupport)
-  foreach(target ${MLIR_EXPORTED_TARGETS})
-    get_target_property(needs ${target} INTERFACE_LINK_LIBRARIES)
-    if("LLVM" IN_LIST needs)
-      list(REMOVE_ITEM needs LLVM)
-      set_target_properties(${target} PROPERTIES
-        INTERFACE_LINK_LIBRARIES "${needs};${archives}")
-    endif()
-  endforeach()
-endif()
+# The packages' archives of MLIR name the shared LLVM as what they need. Who links
+# them gets LLVM's archives.
+llvm_map_components_to_libnames(archives Core Support Passes Target TargetParser
+  MC OrcJIT IRReader BitReader BitWriter FrontendOpenMP X86 NVPTX AMDGPU
+  BinaryFormat DebugInfoDWARF DTLTO LTO Object Option SupportLSP)
+set_target_properties(LLVMExtensions PROPERTIES
+  INTERFACE_LINK_LIBRARIES LLVMSupport)
+foreach(target ${MLIR_EXPORTED_TARGETS})
+  get_target_property(type ${target} TYPE)
+  get_target_property(needs ${target} INTERFACE_LINK_LIBRARIES)
+  if(type STREQUAL "STATIC_LIBRARY" AND "LLVM" IN_LIST needs)
+    list(REMOVE_ITEM needs LLVM)
+    set_target_properties(${target} PROPERTIES
+      INTERFACE_LINK_LIBRARIES "${needs};${archives}")
+  endif()
+endforeach()
 
 # lld links AMD's code objects. Its targets name LLVM's archives as what they
 # need; the files alone take LLVM as the rest has it.
@@ -69,10 +76,9 @@ foreach(file ${FA_LLD_LIBS})
     message(FATAL_ERROR "expected lld's libraries (liblld-22-dev), found no ${file}")
   endif()
 endforeach()
-if(FA_LINK_LLVM STREQUAL "static")
-  add_library(fa_other_targets STATIC ${FA_OTHER_TARGETS})
-  list(APPEND FA_LLD_LIBS fa_other_targets ${archives})
-endif()
+foreach(lib fa_other_targets ${archives})
+  list(APPEND FA_LLD_LIBS $<${fa_inside}:${lib}>)
+endforeach()
 list(APPEND FA_LLD_LIBS z zstd)
 
 # Components are named as LLVM names them (MLIRIR, LLVMSupport). Linked shared,
@@ -80,10 +86,10 @@ list(APPEND FA_LLD_LIBS z zstd)
 function(fa_resolve_libs out)
   set(result)
   foreach(lib ${ARGN})
-    if(FA_LINK_LLVM STREQUAL "shared" AND lib MATCHES "^MLIR")
-      list(APPEND result MLIR LLVM)
-    elseif(FA_LINK_LLVM STREQUAL "shared" AND lib MATCHES "^LLVM")
-      list(APPEND result LLVM)
+    if(lib MATCHES "^MLIR")
+      list(APPEND result $<IF:${fa_inside},${lib},MLIR> $<$<NOT:${fa_inside}>:LLVM>)
+    elseif(lib MATCHES "^LLVM")
+      list(APPEND result $<IF:${fa_inside},${lib},LLVM>)
     else()
       list(APPEND result ${lib})
     endif()
@@ -163,11 +169,35 @@ function(fa_add_mlir_library name)
   fa_compile_in_batches(${name})
 endfunction()
 
-# fa_add_tool(name sources... LINK_LIBS PRIVATE libs...): a program in bin/.
+# The tools' malloc where it is installed: a tenth of a compilation is spent in
+# glibc's. Sanitizers have one of their own.
+find_library(FA_JEMALLOC jemalloc_pic DOC "jemalloc's archive for the tools")
+
+# fa_add_tool(name sources... LINK_LIBS PRIVATE libs...): a program in bin/, with
+# LLVM linked in, and shared-NAME, built by fa-shared-tools: the same without it in
+# test/shared, for tests that stand in front of LLVM's library (test/FakeCpu).
 function(fa_add_tool name)
   fa_parse_arguments(${ARGN})
-  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
-  fa_finish_target(${name} mlir)
+  add_library(objects-${name} OBJECT ${ARG_UNPARSED_ARGUMENTS})
+  fa_finish_target(objects-${name} mlir)
+  foreach(target ${name} shared-${name})
+    add_executable(${target})
+    target_link_libraries(${target} PRIVATE objects-${name} fa_options)
+    target_link_libraries(${target} ${ARG_LIBS})
+  endforeach()
+  set_target_properties(${name} PROPERTIES FA_LLVM_INSIDE ON)
+  target_link_options(${name} PRIVATE -no-pie -Wl,--as-needed -Wl,--gc-sections
+    -static-libstdc++ -static-libgcc)
+  if(FA_JEMALLOC AND NOT FA_SANITIZE)
+    target_link_libraries(${name} PRIVATE ${FA_JEMALLOC})
+  endif()
+  set_target_properties(shared-${name} PROPERTIES
+    OUTPUT_NAME ${name} EXCLUDE_FROM_ALL ON
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/shared)
+  if(NOT TARGET fa-shared-tools)
+    add_custom_target(fa-shared-tools)
+  endif()
+  add_dependencies(fa-shared-tools shared-${name})
 endfunction()
 
 # fa_add_unittest(name KIND sources... LINK_LIBS PRIVATE libs...): a GoogleTest
@@ -190,7 +220,7 @@ endfunction()
 # to load, in `out`.
 function(fa_collect_programs out folder)
   get_property(found DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
-  list(FILTER found EXCLUDE REGEX "^fa_pch_")
+  list(FILTER found EXCLUDE REGEX "^(fa_pch_|objects-|shared-)")
   get_property(inner DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
   foreach(each ${inner})
     fa_collect_programs(deeper ${each})

@@ -26,7 +26,8 @@ if supported:
 else:
     lit_config.note("a test that hangs is not ended: " + why)
 
-tools = os.path.join(config.binary_dir, "bin")
+# Those that load LLVM's library where libfake-cpu.so stands in front of it.
+tools = os.path.join(config.binary_dir, *(["test", "shared"] if "host_cpu" in lit_config.params else ["bin"]))
 path = [tools, config.llvm_tools_dir, *os.environ["PATH"].split(os.pathsep)]
 # Python itself: what a version manager has in its place takes 80 ms for each start.
 command = ["python3", "-c", "import os, sys; print(os.path.dirname(sys.executable))"]
