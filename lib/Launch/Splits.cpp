@@ -100,13 +100,16 @@ private:
     int64_t share = p.tiles * p.tileBytes / splits;
     int64_t mostTiles = (p.tiles + splits - 1) / splits;
     int64_t longest = mostTiles * p.tileBytes;
-    int64_t alone = percentOf(longest, p.parts > 1 ? costs.partsAlonePercent
-                                                   : costs.alonePercent);
+    int64_t alone = percentOf(longest, costs.alonePercent);
     int64_t wait = p.hasUnevenRows ? mostTiles * costs.unevenTileBytes : 0;
+    if (p.parts > 1) {
+      alone = percentOf(longest, costs.partsAlonePercent);
+      // Two of a pair share what one of them alone gets.
+      if (whole == 0 && rest > countPairs(p.processors))
+        alone *= kProcessorsOfPair;
+      alone = std::max(alone, mostTiles * costs.partsTileBytes);
+    }
     int64_t cost = whole * (std::max(alone, share * p.residentBlocks) + wait);
-    // Two of a pair share what one of them alone gets.
-    if (p.parts > 1 && whole == 0 && rest > countPairs(p.processors))
-      alone *= kProcessorsOfPair;
     if (rest) {
       int64_t most = (rest + p.processors - 1) / p.processors;
       if (p.parts == 1)
@@ -117,7 +120,8 @@ private:
     }
     cost += (whole + (rest ? 1 : 0)) * costs.waveBytes;
     if (splits > 1)
-      cost += costs.mergeBytes + splits * costs.mergeSplitBytes;
+      cost += (p.parts > 1 ? costs.partsMergeBytes : costs.mergeBytes) +
+              splits * costs.mergeSplitBytes;
     return cost;
   }
 

@@ -179,13 +179,13 @@ private:
 
   //===--- Kernels for few queries ---===//
 
-  /// Each warp has columns of its own of what the parts are merged to, of
-  /// registers that fit. Products of f32 go through memory, which has no room
-  /// for those of all parts.
+  /// Slots of all parts fit into a processor's memory, and what they are merged
+  /// to into registers. Products of f32 go through memory, which has no room for
+  /// those of all parts.
   bool hasDecodeParts() const {
     int64_t parts = rules.decode.parts;
     return parts > 1 && facts.bytes() == 2 && !facts.hasWideProbabilities &&
-           fit.dimV() <= 128 && isPowerOf2_64(fit.dimV()) &&
+           fit.dimV() <= 128 &&
            fit.dimV() >= 16 * parts;
   }
 

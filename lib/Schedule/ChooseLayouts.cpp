@@ -189,28 +189,36 @@ bool LayoutChooser::isJoined(Operation *op) const {
   return here && merge->isBeforeInBlock(here);
 }
 
-/// `layout` of a part's values, for the warps of all: each has the columns of
-/// its part's share of the registers, and all of them the same rows.
+/// Bits of the numbers of four registers, which parts exchange at once.
+static constexpr unsigned kExchangedBits = 2;
+
+/// `layout` of a part's values, for the warps of all, which have the same rows.
+/// Of each copy of the base they have shares of the columns, by the highest
+/// bits of a register's number; where there are less shares than warps, several
+/// have the same.
 TileLayout LayoutChooser::joined(TileLayout layout) const {
   unsigned parts =
       llvm::Log2_64(cast<KernelOp>(merge->getParentOp()).getParts());
-  unsigned bits = layout.base.bits(Axis::Register);
-  SmallVector<Coord> moved;
-  for (unsigned bit = bits - std::min(parts, bits); bit < bits; ++bit)
-    moved.push_back(layout.base.basis(Axis::Register, bit));
-  bool isSpread = layout.rank() == 2 && layout.repeat == 1 && bits > parts &&
-                  llvm::all_of(moved, [](Coord basis) { return basis[1]; });
-  if (!isSpread) {
-    layout.base.addCopies(Axis::Warp, parts);
-    return layout;
+  unsigned kept = layout.base.bits(Axis::Register), dealt = 0;
+  if (layout.rank() == 2)
+    for (; dealt < parts && kept > kExchangedBits &&
+           layout.base.basis(Axis::Register, kept - 1)[1];
+         ++dealt)
+      --kept;
+  LinearLayout result = layout.base;
+  if (dealt) {
+    result = LinearLayout({layout.base.size(0), layout.base.size(1)});
+    auto add = [&](Axis to, Axis from, unsigned begin, unsigned end) {
+      for (unsigned bit = begin; bit < end; ++bit)
+        result.add(to, {layout.base.basis(from, bit)});
+    };
+    add(Axis::Register, Axis::Register, 0, kept);
+    for (Axis axis : {Axis::Lane, Axis::Warp})
+      add(axis, axis, 0, layout.base.bits(axis));
+    add(Axis::Warp, Axis::Register, kept, kept + dealt);
   }
-  LinearLayout result({layout.base.size(0), layout.base.size(1)});
-  for (Axis axis : {Axis::Register, Axis::Lane, Axis::Warp})
-    for (unsigned bit = 0; bit < layout.base.bits(axis); ++bit)
-      if (axis != Axis::Register || bit < bits - parts)
-        result.add(axis, {layout.base.basis(axis, bit)});
-  result.add(Axis::Warp, moved);
-  return {result, 1};
+  result.addCopies(Axis::Warp, parts - dealt);
+  return {result, layout.repeat};
 }
 
 std::optional<TileLayout> LayoutChooser::find(Value value) {

@@ -38,10 +38,18 @@ func.func @attention(%q: !rows, %k: !rows, %v: !rows, %scale: f32, %sink: tensor
   return %o : !rows
 }
 
-// Values of which no warp could have columns of its own have none.
-// CHECK: tile.kernel @d80_decode_split(
+// Any number of columns has parts whose slots have room.
+// CHECK: tile.kernel @d80_decode_parts_split(
 !d80 = tensor<?x?x?x80xf16>
 func.func @d80(%q: !d80, %k: !d80, %v: !d80, %scale: f32) -> !d80 {
   %o = tile.attention %q, %k, %v scale %scale : !d80, !d80, !d80 -> !d80 score {} mask {}
   return %o : !d80
+}
+
+// Values of more than 128 columns have none.
+// CHECK: tile.kernel @d160_decode_split(
+!d160 = tensor<?x?x?x160xf16>
+func.func @d160(%q: !d160, %k: !d160, %v: !d160, %scale: f32) -> !d160 {
+  %o = tile.attention %q, %k, %v scale %scale : !d160, !d160, !d160 -> !d160 score {} mask {}
+  return %o : !d160
 }

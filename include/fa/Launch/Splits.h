@@ -56,25 +56,26 @@ struct SplitProblem {
 /// (include/fa/Support/LaunchCosts.def); those of an H200 are in parentheses.
 /// - Programs run in waves of `residentBlocks` on each processor. A wave reads
 ///   what its programs read, by the processors together, but a program alone
-///   needs `alonePercent` of its own bytes (1.23 times), as it waits for memory
+///   needs `alonePercent` of its own bytes (1.6 times), as it waits for memory
 ///   between tiles; `lastWavePercent` (twice) in a last wave that is not full,
 ///   as the processors that are first to have room get all of it. Where all are
 ///   one wave, of which some processors have more than others, each reads its
-///   share at most 100 / `unevenPercent` times as slowly (1.25). A program of
-///   several parts alone needs `partsAlonePercent` (0.45), in any wave, twice
+///   share at most 100 / `unevenPercent` times as slowly (1.1). A program of
+///   several parts alone needs `partsAlonePercent` (0.4), in any wave, twice
 ///   that in an only wave of more than one for each pair of processors: 72 of
-///   them read 44 GB/s each (bench/results/2026-11-30-h200-decode.md).
+///   them read 44 GB/s each (bench/results/2026-11-30-h200-decode.md). Each of
+///   its tiles takes `partsTileBytes` (27 KiB, 0.8 us) at least, as long as a
+///   warp's copies take to be there.
 /// - A tile of uneven rows costs a program `unevenTileBytes` (3 KiB) besides,
 ///   in any wave: it is more requests, which others do not make shorter.
 /// - A wave begins and ends with `waveBytes` (58 KiB) of nothing else.
-/// - The merge costs `mergeBytes` (120 KiB) to launch and `mergeSplitBytes`
-///   (2.5) for each split.
+/// - The merge costs `mergeBytes` (120 KiB) to launch, behind programs in parts
+///   `partsMergeBytes` (60 KiB), and `mergeSplitBytes` (2.5) for each split.
 ///
-/// The H200's (132 processors, 4.5 TB/s) are fitted to 64 heads on 8, D 128,
-/// bf16, four blocks a processor with three slots of 32 keys each, B 1 to 64,
-/// 2k to 128k keys, 1 to 64 splits: they give nearly all of the times within
-/// 5 %. Of blocks of four parts, 32 of them read 94 GB/s each and 64 of them
-/// what memory gives.
+/// The H200's (132 processors, 4.5 TB/s) are fitted to bf16, D 64 to 256, 1 to
+/// 352 programs of 1k to 48k keys, 1 to 64 splits of blocks of one warp and 1
+/// to 48 of such in four parts: what the rule finds takes 1.02 of the time of
+/// the fastest, as a geometric mean (bench/results/2026-11-30-h200-parts.md).
 ///
 /// Programs that wait for arithmetic go to the processor that is free first,
 /// those with most tiles first. All together take the most of: what the longest
@@ -111,7 +112,7 @@ std::optional<PricedSplits> priceSplits(const SplitProblem &problem,
 /// Whether `parts` of a block that read each program's keys together are faster
 /// than as many blocks of one, of which a processor holds `parts` times as
 /// many: the cheapest of either by the rule above, which gives parts too little
-/// (`partsPercent`, 1.08). On an H200 they are 1.02 to 1.45 times as fast for
+/// (`partsPercent`, 1.06). On an H200 they are 1.02 to 1.45 times as fast for
 /// up to 66 programs and 1.00 to 1.45 for 126 to 132, but 0.87 to 1 of blocks
 /// of one between them, where keys are 4k and more, and 0.91 to 1 for 176 to
 /// 224 (bench/results/2026-11-30-h200-decode.md). More than two programs for

@@ -86,12 +86,14 @@ static LogicalResult lowerMergeParts(NvidiaContext &ctx, MergePartsOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   TileLayout layout = layoutOf(op.getAcc()), rows = layoutOf(op.getMax());
   TileLayout merged = layoutOf(op.getAccOut());
+  // Of each copy of the accumulators' base a part takes an equal share.
   int64_t parts = ctx.kernel.getParts(), count = layout.numRegisters(),
-          own = count / parts;
+          own = merged.numRegisters(), ofCopy = count / layout.repeat,
+          ownOfCopy = own / merged.repeat, shares = ofCopy / ownOfCopy;
   SmallVector<Value> acc(ctx.elementsOf(op.getAcc())),
       words(ctx.elementsOf(op.getMax())), sum(ctx.elementsOf(op.getSum()));
-  if (!ctx.part || own % kTogether || merged.numRegisters() != own ||
-      words.size() * 2 != kTogether)
+  if (!ctx.part || merged.repeat != layout.repeat || ownOfCopy % kTogether ||
+      ofCopy % ownOfCopy || parts % shares || words.size() * 2 != kTogether)
     return op.emitOpError("expects each part to be left with some of the "
                           "columns of its accumulators and two rows of a "
                           "thread, found ")
@@ -110,8 +112,12 @@ static LogicalResult lowerMergeParts(NvidiaContext &ctx, MergePartsOp op) {
     storeWords(b, ctx.sharedPointer(), mine, reg / kTogether * kLineBytes,
                ValueRange(acc).slice(reg, kTogether));
   storeWords(b, ctx.sharedPointer(), mine, state, words);
-  Value skipped =
-      arith::MulIOp::create(b, ctx.part, ctx.i32(own / kTogether * kLineBytes));
+  Value share =
+      shares == parts
+          ? ctx.part
+          : Value(arith::AndIOp::create(b, ctx.part, ctx.i32(shares - 1)));
+  Value skipped = arith::MulIOp::create(
+      b, share, ctx.i32(ownOfCopy / kTogether * kLineBytes));
   joinParts(ctx);
 
   Value all = arith::AddIOp::create(b, sharedBase(ctx, offset), inLine);
@@ -149,10 +155,12 @@ static LogicalResult lowerMergeParts(NvidiaContext &ctx, MergePartsOp op) {
   }
   std::map<Coord, unsigned> rowTable = registerTable(rows);
   SmallVector<Value> result(own);
-  for (int64_t reg = 0; reg < own; reg += kTogether)
+  for (int64_t reg = 0; reg < own; reg += kTogether) {
+    int64_t line =
+        (reg / ownOfCopy * ofCopy + reg % ownOfCopy) / kTogether * kLineBytes;
     for (int64_t n = 0; n < parts; ++n)
-      for (auto [i, element] : llvm::enumerate(
-               load(columns, n * stride + reg / kTogether * kLineBytes))) {
+      for (auto [i, element] :
+           llvm::enumerate(load(columns, n * stride + line))) {
         Value &sum = result[reg + i];
         Value alpha =
             alphas[rowTable.at(Coord{coordOf(merged, reg + i)[0]})][n];
@@ -160,6 +168,7 @@ static LogicalResult lowerMergeParts(NvidiaContext &ctx, MergePartsOp op) {
                                               sum))
                   : Value(arith::MulFOp::create(b, element, alpha));
       }
+  }
   ctx.setElements(op.getAccOut(), result);
   ctx.setElements(op.getMaxOut(), max);
   ctx.setElements(op.getSumOut(), total);

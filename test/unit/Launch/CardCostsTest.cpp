@@ -52,7 +52,7 @@ TEST(CardCosts, OfAnotherCardAreThePlansScaled) {
   EXPECT_EQ(found.bandwidth, 2039040);
   EXPECT_EQ(found.waveBytes, 480);    // 0.4802 of 1000
   EXPECT_EQ(found.mergeBytes, 59006); // of 120 KiB
-  EXPECT_EQ(found.alonePercent, 59);  // of 123
+  EXPECT_EQ(found.alonePercent, 77);  // of 160
   EXPECT_EQ(found.scoreMillibytes, 7000);
   EXPECT_EQ(found.lastWavePercent, 200);
   // Fewer processors share the memory of an A100.

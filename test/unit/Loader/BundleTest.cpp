@@ -93,11 +93,11 @@ TEST(Bundle, PicksTheCodeForACard) {
 }
 
 TEST(Bundle, RefusesWhatIsNotOne) {
-  constexpr std::string_view version = "\"flashtile_bundle\": 9";
+  constexpr std::string_view version = "\"flashtile_bundle\": 10";
   expectRefused(withMetadata(version, "\"flashtile_bundle\": 1"),
-                "expected a bundle of version 2 to 9, found version 1");
-  expectRefused(withMetadata(version, "\"flashtile_bundle\": 10"),
-                "expected a bundle of version 2 to 9, found version 10");
+                "expected a bundle of version 2 to 10, found version 1");
+  expectRefused(withMetadata(version, "\"flashtile_bundle\": 11"),
+                "expected a bundle of version 2 to 10, found version 11");
   EXPECT_TRUE(read(withMetadata(version, "\"flashtile_bundle\": 2")));
   expectRefused(withMetadata("\"follows\": true", "\"follows\": false"),
                 "expected workspace where there are splits, and only there");
