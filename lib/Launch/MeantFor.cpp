@@ -152,7 +152,7 @@ describeSplits(const LaunchPlace &place, const KernelInfo *split,
 }
 
 /// Whether the launch's programs are as few as the kernel asks for; of parts
-/// where each has a pair of processors, or where they pay.
+/// that splits have as well, whether they pay.
 static bool hasFewPrograms(LaunchPlace &place, const KernelInfo &kernel,
                            std::span<const LaunchArgument> arguments) {
   if (!kernel.fewPrograms)
@@ -160,18 +160,15 @@ static bool hasFewPrograms(LaunchPlace &place, const KernelInfo &kernel,
   Result<int64_t> programs = countPrograms(kernel, arguments);
   if (!programs)
     return false;
-  std::optional<DescribedSplits> splits;
-  int64_t places = place.machine.processors;
-  if (kernel.parts > 1 && places != kHost)
-    splits = describeSplits(place, findSplit(place, kernel), arguments);
-  if (splits)
-    places = countPairs(places);
-  if (*programs / kernel.fewPrograms + (*programs % kernel.fewPrograms != 0) <=
-      places)
-    return true;
-  return splits && place.decideBy(*splits->kernel, [&](int64_t blocks) {
-    return partsPay(splits->with(blocks), place.machine.costs);
-  });
+  if (kernel.parts > 1 && place.machine.processors != kHost)
+    if (auto splits =
+            describeSplits(place, findSplit(place, kernel), arguments))
+      return place.decideBy(*splits->kernel, [&](int64_t blocks) {
+        return partsPay(splits->with(blocks), place.machine.costs);
+      });
+  return *programs / kernel.fewPrograms +
+             (*programs % kernel.fewPrograms != 0) <=
+         place.machine.processors;
 }
 
 /// Whether the launch's programs are as many as the kernel asks for.

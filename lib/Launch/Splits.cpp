@@ -176,12 +176,15 @@ bool fa::partsPay(const SplitProblem &problem, const LaunchCosts &costs) {
   int64_t parts = std::clamp<int64_t>(problem.parts, 1, mostParts);
   if (parts == 1 || problem.programs > mostWaves * problem.processors)
     return false;
-  SplitProblem apart = problem;
-  apart.tiles = std::min(problem.tiles, kMaxTiles) * parts;
+  // Keys that are less than a tile of all parts are tiles of some.
+  SplitProblem inParts = problem;
+  inParts.tiles = std::clamp<int64_t>(problem.tiles, 1, kMaxTiles);
+  SplitProblem apart = inParts;
+  apart.tiles *= parts;
   apart.tileBytes /= parts;
   apart.residentBlocks *= parts;
   apart.parts = 1;
-  auto together = priceSplits(problem, costs),
+  auto together = priceSplits(inParts, costs),
        alone = priceSplits(apart, costs);
   return together && alone &&
          together->cost * costs.partsPercent < alone->cost * 100;

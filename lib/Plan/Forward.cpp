@@ -180,13 +180,12 @@ private:
   //===--- Kernels for few queries ---===//
 
   /// Slots of all parts fit into a processor's memory, and what they are merged
-  /// to into registers. Products of f32 go through memory, which has no room for
-  /// those of all parts.
+  /// to into registers. Products of f32 go through memory, which has no room
+  /// for those of all parts.
   bool hasDecodeParts() const {
     int64_t parts = rules.decode.parts;
     return parts > 1 && facts.bytes() == 2 && !facts.hasWideProbabilities &&
-           fit.dimV() <= 128 &&
-           fit.dimV() >= 16 * parts;
+           fit.dimV() <= 128 && fit.dimV() >= 16 * parts;
   }
 
   void addFewQueries(const KernelShape &first, const KernelShape &general) {

@@ -112,11 +112,11 @@ std::optional<PricedSplits> priceSplits(const SplitProblem &problem,
 /// Whether `parts` of a block that read each program's keys together are faster
 /// than as many blocks of one, of which a processor holds `parts` times as
 /// many: the cheapest of either by the rule above, which gives parts too little
-/// (`partsPercent`, 1.06). On an H200 they are 1.02 to 1.45 times as fast for
-/// up to 66 programs and 1.00 to 1.45 for 126 to 132, but 0.87 to 1 of blocks
-/// of one between them, where keys are 4k and more, and 0.91 to 1 for 176 to
-/// 224 (bench/results/2026-11-30-h200-decode.md). More than two programs for
-/// each processor are as fast in blocks of one.
+/// (`partsPercent`, 1.06). On an H200 they are up to 1.4 times as fast for few
+/// programs and for those that fill one wave, but 0.87 to 1 of blocks of one
+/// between them, where keys are 4k and more, and 0.91 to 1 for 176 to 224
+/// (bench/results/2026-11-30-h200-decode.md, 2026-11-30-h200-parts.md). More
+/// than two programs for each processor are as fast in blocks of one.
 bool partsPay(const SplitProblem &problem, const LaunchCosts &costs);
 
 /// The rule on the host: splits of at least 2048 keys, until there are 32

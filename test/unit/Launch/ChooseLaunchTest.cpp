@@ -453,9 +453,9 @@ TEST(ChooseLaunch, VariantsThatCostLess) {
   EXPECT_EQ(chosen({120, 128}, 1 << 20, 4096), 128);
 }
 
-/// Of more programs than pairs of processors parts take those that their kernel
-/// on splits of the keys says they are faster for.
-TEST(ChooseLaunch, MoreProgramsInParts) {
+/// Parts take the programs that their kernel on splits of the keys says they are
+/// faster for.
+TEST(ChooseLaunch, ProgramsInParts) {
   KernelInfo whole = makePlan().back(), parts = whole, split = makePlan()[0];
   parts.symbol = "parts";
   parts.fewPrograms = split.fewPrograms = 1;
@@ -474,7 +474,8 @@ TEST(ChooseLaunch, MoreProgramsInParts) {
     EXPECT_TRUE(found && *found == std::vector{symbol});
     return symbol;
   };
-  EXPECT_EQ(chosen(66, 16384), "parts");
+  EXPECT_EQ(chosen(66, 1), "parts"); // less than a tile
+  EXPECT_EQ(chosen(66), "parts");
   EXPECT_EQ(chosen(67, 16384), "whole");
   EXPECT_EQ(chosen(132), "parts");
   EXPECT_EQ(chosen(133), "whole");
