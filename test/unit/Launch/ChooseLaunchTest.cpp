@@ -453,8 +453,8 @@ TEST(ChooseLaunch, VariantsThatCostLess) {
   EXPECT_EQ(chosen({120, 128}, 1 << 20, 4096), 128);
 }
 
-/// Parts take the programs that their kernel on splits of the keys says they are
-/// faster for.
+/// Parts take the programs that their kernel on splits of the keys says they
+/// are faster for.
 TEST(ChooseLaunch, ProgramsInParts) {
   KernelInfo whole = makePlan().back(), parts = whole, split = makePlan()[0];
   parts.symbol = "parts";
