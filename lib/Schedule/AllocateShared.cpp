@@ -341,7 +341,7 @@ private:
       for (unsigned bit = begin; bit < end; ++bit)
         layout.add(Axis::Offset, {base.basis(axis, bit)});
     };
-    unsigned together = std::min(2u, base.bits(Axis::Register));
+    unsigned together = std::min(kExchangedBits, base.bits(Axis::Register));
     add(Axis::Register, 0, together);
     add(Axis::Lane, 0, base.bits(Axis::Lane));
     add(Axis::Register, together, base.bits(Axis::Register));

@@ -182,21 +182,18 @@ TileLayout LayoutChooser::resultLayout(Value value) const {
 
 /// Whether `op` stands behind the merge of the parts, where their warps are
 /// those of one block.
-bool LayoutChooser::isJoined(Operation *op) const {
+bool LayoutChooser::isBehindMerge(Operation *op) const {
   if (!merge || !op)
     return false;
   Operation *here = merge->getBlock()->findAncestorOpInBlock(*op);
   return here && merge->isBeforeInBlock(here);
 }
 
-/// Bits of the numbers of four registers, which parts exchange at once.
-static constexpr unsigned kExchangedBits = 2;
-
 /// `layout` of a part's values, for the warps of all, which have the same rows.
 /// Of each copy of the base they have shares of the columns, by the highest
-/// bits of a register's number; where there are less shares than warps, several
-/// have the same.
-TileLayout LayoutChooser::joined(TileLayout layout) const {
+/// bits of a register's number; where there are fewer shares than warps,
+/// several have the same.
+TileLayout LayoutChooser::dealtToParts(TileLayout layout) const {
   unsigned parts =
       llvm::Log2_64(cast<KernelOp>(merge->getParentOp()).getParts());
   unsigned kept = layout.base.bits(Axis::Register), dealt = 0;
@@ -227,8 +224,8 @@ std::optional<TileLayout> LayoutChooser::find(Value value) {
     return known->second;
   std::optional<TileLayout> found = findNew(value);
   Operation *op = value.getDefiningOp();
-  if (found && (isJoined(op) || (op && op == merge)))
-    found = joined(*found);
+  if (found && (isBehindMerge(op) || (op && op == merge)))
+    found = dealtToParts(*found);
   tiles[value] = found;
   return found;
 }
@@ -238,7 +235,7 @@ std::optional<TileLayout> LayoutChooser::stateLayout(Operation *op,
   RankedTensorType type = typeOf(operand);
   auto found = type.getRank() == 1 ? rowsLayout(type.getDimSize(0))
                                    : resultLayout(operand);
-  return found && isJoined(op) ? joined(*found) : found;
+  return found && isBehindMerge(op) ? dealtToParts(*found) : found;
 }
 
 std::optional<TileLayout> LayoutChooser::findNew(Value value) {

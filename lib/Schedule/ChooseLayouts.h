@@ -61,8 +61,8 @@ private:
   /// `tileLayout`, or that of sums of widened values, if `value` is of these.
   TileLayout resultLayout(mlir::Value value) const;
   TileLayout flatLayout(mlir::Value value) const;
-  bool isJoined(mlir::Operation *op) const;
-  TileLayout joined(TileLayout layout) const;
+  bool isBehindMerge(mlir::Operation *op) const;
+  TileLayout dealtToParts(TileLayout layout) const;
 
   MatrixUnit unit;
   int64_t warps;

@@ -83,10 +83,11 @@ static Expected<std::string> describe(Job &job, const Options &options) {
       out << ", in " << kernel.parts << " parts";
     if (kernel.cluster > 1)
       out << ", in clusters of " << kernel.cluster;
-    if (kernel.fewPrograms)
+    if (kernel.fewPrograms && kernel.parts > 1)
+      out << ", where that is cheaper";
+    else if (kernel.fewPrograms)
       out << ", for up to " << kernel.fewPrograms
-          << " programs a multiprocessor"
-          << (kernel.parts > 1 ? ", more where that is cheaper" : "");
+          << " programs a multiprocessor";
     out << "\n";
   }
   return text;

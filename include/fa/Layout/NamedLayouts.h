@@ -22,6 +22,10 @@ namespace fa {
 /// The largest power of two that divides `size`.
 int64_t powerOfTwoPart(int64_t size);
 
+/// Bits of the numbers of the registers of a lane that parts of a block
+/// exchange at once (tgpu.merge_parts): four, 16 bytes of f32.
+inline constexpr unsigned kExchangedBits = 2;
+
 /// f32 accumulators [rows, columns] of mma.sync m16n8, `warps` one below the
 /// other: rows >= 16 * warps, columns a multiple of 8. A warp's rows are
 /// neighbours. It is the layout of 16-bit A operands [rows, columns] of

@@ -15,6 +15,8 @@
 #include "../TileGPUToSimt/SimtSoftmax.h"
 #include "NvidiaLowerings.h"
 
+#include "fa/Layout/NamedLayouts.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -22,7 +24,8 @@ using namespace fa;
 using namespace fa::tgpu;
 
 /// Registers that are moved at once, and bytes of such for all lanes.
-static constexpr int64_t kTogether = 4, kLineBytes = 32 * 4 * kTogether;
+static constexpr int64_t kTogether = 1 << kExchangedBits,
+                         kLineBytes = 32 * 4 * kTogether;
 
 static int64_t sharedBytesOfPart(tile::KernelOp kernel) {
   return kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::sharedBytesAttrName)
