@@ -113,7 +113,8 @@ def TileGPU_PlanAttr : AttrDef<TileGPU_Dialect, "Plan"> {
      - `ping_pong`: groups begin their dots in turns;
      - `late_rescale`: the output is rescaled when the scores' dot has begun;
      - `sums_first`: late dots, which begin first, are done before those of the
-       next tile begin: their operands' registers are free by then;
+       next tile begin: their operands' registers are free by then. What these
+       read is awaited before, so that there are two slots of it;
      - `persistent`: a block runs several programs;
      - `cluster`: blocks that fetch together, where they can;
      - `dynamic`: blocks take programs in turn from a counter in memory, so many

@@ -19,9 +19,11 @@ using namespace fa;
 static constexpr int64_t kWalked = 64, kOwned = 64;
 static constexpr int64_t kLeastSide = 16;
 
-/// With specialized warps, heads no wider than these leave registers for more
-/// (bench/results/2026-11-26-h100-backward.md).
-static constexpr int64_t kNarrow = 64, kMiddleWalked = 80;
+/// With specialized warps, heads no wider than these leave registers for more:
+/// for as many queries as a tile has, or for these, and of narrow ones for
+/// these keys (bench/results/2026-11-30-h200-backward.md).
+static constexpr int64_t kNarrow = 64, kNarrowKeys = 112;
+static constexpr int64_t kMiddle = 96, kMiddleQueries = 96;
 
 /// Queries of a step of packed sequences above so large a head dimension.
 static constexpr int64_t kPackedWide = 112, kPackedWalked = 32;
@@ -184,45 +186,38 @@ private:
                   : dividing(shape, own.queries, own.keys);
   }
 
-  /// Narrow heads leave registers for more queries in a step of what two
-  /// warpgroups of keys walk, and for a third warpgroup where queries are
-  /// owned. Factors of dropout are one tile of scores more: at D 128 they
-  /// take 1.4 kB of spills with 64 queries (ptxas 13.0.88).
+  /// Factors of dropout are one tile of scores more: at D 128 they take 1.4 kB
+  /// of spills with 64 queries (ptxas 13.0.88).
   KernelShape specializedShape(BackwardPart part, KernelShape shape) const {
-    const SpecializedRules &own = rules.specialized;
-    bool isNarrow = fit.widest() <= kNarrow,
-         ofKeys = part == BackwardPart::Keys;
-    shape.rows = own.tile.rows;
+    const TileSize &tile = rules.specialized.tile;
+    bool ofKeys = part == BackwardPart::Keys;
+    shape.rows = tile.rows;
     if (facts.dropsProbabilities)
-      shape.columns /= ofKeys && !isNarrow ? 2 : 1;
-    else if (isNarrow && !ofKeys)
-      shape.rows = own.narrowRows;
-    else if (ofKeys && own.tile.rows == 2 * kOwned)
-      shape.columns = walkedQueries(shape.columns, isNarrow);
+      shape.columns /= ofKeys && fit.widest() > kNarrow ? 2 : 1;
+    else if (tile.rows == 2 * kOwned && ofKeys)
+      shape.columns = walkedQueries(shape.columns);
+    else if (tile.rows == 2 * kOwned && fit.widest() <= kNarrow)
+      shape.columns = std::min(tile.columns, kNarrowKeys);
     return shape;
   }
 
   /// Queries of a step where `usual` are what there is room for in any case.
-  /// Masks take registers: with 80 at D 128 causal spills 370 bytes a thread,
-  /// and documents with 128 at D 64 1.3 kB. Packed sequences, whose row numbers
-  /// each thread loads by itself, with 128 at D 64 causal 1.0 kB; at D 128 32
-  /// are 1.13 to 1.37 of 64, and at D 80 to 112 0.78 to 0.92
+  /// Masks take registers: documents with 128 at D 64 spill 1.3 kB a thread,
+  /// and packed sequences, whose row numbers each thread loads by itself, 1.0
+  /// kB with 128 at D 64 causal; at D 128 32 are 1.13 to 1.37 of 64, and at D
+  /// 80 to 112 0.78 to 0.92
   /// (bench/results/2026-11-27-h100-packed-backward.md).
-  int64_t walkedQueries(int64_t usual, bool isNarrow) const {
-    int64_t most = rules.specialized.tile.columns;
-    if (isNarrow)
-      return facts.mask.readsRows || facts.isPacked || facts.modifiesScores
-                 ? usual
-                 : most;
-    if (facts.hasCostlyScores)
+  int64_t walkedQueries(int64_t usual) const {
+    int64_t widest = fit.widest(), most = rules.specialized.tile.columns;
+    bool isCheap =
+        !facts.mask.readsRows && !facts.isPacked && !facts.modifiesScores;
+    if (widest <= kMiddle && isCheap)
+      return widest <= kNarrow ? most : std::min(most, kMiddleQueries);
+    if (widest > kNarrow && facts.hasCostlyScores)
       return std::min(usual, kCostlyWalked);
-    if (fit.isWide())
-      return usual;
-    if (facts.isPacked && fit.widest() > kPackedWide)
+    if (widest > kPackedWide && !fit.isWide() && facts.isPacked)
       return std::min(usual, kPackedWalked);
-    bool isFree = most > kMiddleWalked && facts.mask.leavesOutNothing() &&
-                  !facts.isPacked && !facts.modifiesScores;
-    return isFree ? kMiddleWalked : usual;
+    return usual;
   }
 
   /// Whether warps are specialized.

@@ -48,10 +48,6 @@ static constexpr int64_t kMostConsumers = 3;
 /// above D 128.
 static constexpr int64_t kResultRegisters = 208;
 
-/// Beside two sums and no more results than these 232 registers are enough;
-/// with more ptxas runs dots one by one (C7512) where a thread has not 240.
-static constexpr int64_t kFewResults = 192;
-
 /// Of few keys: two blocks share a processor, one of which waits for its tiles
 /// beside what the other computes
 /// (bench/results/2026-11-27-h100-few-keys.md).
@@ -174,9 +170,6 @@ private:
     if (consumers == kMostConsumers) {
       load.registers = 32;
       compute.registers = 160;
-    } else if (addsTwice() && resultRegisters(facts) > kFewResults) {
-      load.registers = 24;
-      compute.registers = 240;
     } else if (consumers > 1) {
       load.registers = facts.hasOrigin ? 56 : 40;
       compute.registers = facts.hasOrigin ? 224 : 232;
@@ -323,8 +316,12 @@ private:
   /// TFLOP/s of four dots at D 128, 542 to 551 where they are not waited for;
   /// bench/results/2026-11-26-h100-backward.md).
   bool addsTwice() const {
-    return facts.exchangeBytes.empty() && countSums() > 1 &&
-           countSums() < int64_t(facts.dots.size());
+    return facts.exchangeBytes.empty() && countSums() > 1 && sumsComputed();
+  }
+
+  /// Whether sums are of what is computed of other dots.
+  bool sumsComputed() const {
+    return countSums() > 0 && countSums() < int64_t(facts.dots.size());
   }
 
   int64_t countSums() const {
@@ -340,11 +337,10 @@ private:
   /// its left operand is there. Those that wait for what groups exchange come
   /// between or, beside late ones, behind.
   std::vector<PlannedDot> chooseLoop() const {
-    int64_t sums = countSums();
-    bool areLate =
-        addsTwice() || (sums > 0 && sums < int64_t(facts.dots.size()) &&
-                        (sums == 1 || lateRegisters() <= kLateRegisters) &&
-                        (!sharesTiles() || hasRoomToHold()));
+    bool areLate = addsTwice() ||
+                   (sumsComputed() &&
+                    (countSums() == 1 || lateRegisters() <= kLateRegisters) &&
+                    (!sharesTiles() || hasRoomToHold()));
     std::vector<size_t> turns(facts.dots.size());
     std::iota(turns.begin(), turns.end(), 0);
     auto turnOf = [&](size_t number) {
@@ -390,10 +386,15 @@ private:
     return pays ? MaximumRule::Speculative : MaximumRule::Lazy;
   }
 
-  /// Ping-pong (bench/results/2026-11-21-h200-turns.md).
+  /// Ping-pong (bench/results/2026-11-21-h200-turns.md). Gradients' consumers
+  /// would all find themselves where they wait for dots, and then all compute,
+  /// while the tensor cores wait: those of keys have 1.1 of the rate in turns,
+  /// those of queries 1.0 to 1.1 (bench/results/2026-11-30-h200-backward.md).
   bool takesTurns() const {
-    if (consumers == 1 || !facts.hasSoftmax || facts.step.size() < 2)
+    if (consumers == 1 || facts.step.size() < 2)
       return false;
+    if (!facts.hasSoftmax)
+      return sumsComputed() && facts.exchangeBytes.empty();
     int64_t depth = facts.step[0].columns, width = facts.step[1].columns;
     return consumers == kMostConsumers || depth > width ||
            (depth <= 128 && facts.changesScores);

@@ -216,6 +216,11 @@ std::string fa::whyInvalid(const SchedulePlan &plan) {
     return "expected a slot of each tile at least, found program " +
            std::to_string(slots.program) + " and step " +
            std::to_string(slots.step);
+  if (plan.sumsFirst && slots.step < 2)
+    return "expected two slots of a step's tiles at least beside sums_first, "
+           "where the next tile is awaited before this one is released, "
+           "found " +
+           std::to_string(slots.step);
   bool converts = plan.find("convert") != nullptr;
   if (slots.narrow < 0 || (slots.narrow && !converts))
     return "expected slots of tiles that are widened, narrow, where there is a "

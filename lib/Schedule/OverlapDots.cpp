@@ -26,6 +26,19 @@ namespace fa {
 
 namespace {
 
+/// Loops over tiles that a consumer leaves out: others begin dots with them, of
+/// which it has its turn.
+void takeTurnsWithoutDots(Block &block) {
+  for (auto loop : block.getOps<scf::ForOp>()) {
+    if (loop.getBody()->getOps<AwaitOp>().empty() ||
+        !loop.getBody()->getOps<DotStartOp>().empty())
+      continue;
+    OpBuilder b(loop.getBody()->getTerminator());
+    OrderWaitOp::create(b, loop.getLoc());
+    OrderArriveOp::create(b, loop.getLoc());
+  }
+}
+
 /// Loops one after the other, each of which goes on with what the one before
 /// leaves. They become one pipeline; of the forward's dots, S = Q K of stage 0
 /// and O = O + P V of stage 1, where P = f(S):
@@ -48,6 +61,8 @@ public:
     rescalesLate = plan.lateRescale;
     sumsFirst = plan.sumsFirst;
     takesTurns = plan.pingPong;
+    if (sumsFirst)
+      keptVectors = vectorsOfAll();
   }
 
   void run() {
@@ -59,9 +74,6 @@ public:
     for (Value more : ArrayRef(hasTiles).drop_front())
       any = arith::OrIOp::create(b, any, more);
     scf::ForOp last = loops.back().loop;
-    if (takesTurns)
-      for (auto loop : last->getBlock()->getOps<scf::ForOp>())
-        takeTurnsIn(loop);
     auto branch =
         scf::IfOp::create(b, last.getResultTypes(), any, /*withElse=*/true);
     SmallVector<ReleaseOp> releases = releasesOfLeft();
@@ -81,19 +93,29 @@ public:
   }
 
 private:
-  /// A loop over tiles that this consumer leaves out: others begin dots with
-  /// them, of which it has its turn.
-  static void takeTurnsIn(scf::ForOp loop) {
-    if (loop.getBody()->getOps<AwaitOp>().empty() ||
-        !loop.getBody()->getOps<DotStartOp>().empty())
-      return;
-    OpBuilder b(loop.getBody()->getTerminator());
-    OrderWaitOp::create(b, loop.getLoc());
-    OrderArriveOp::create(b, loop.getLoc());
-  }
-
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
+  }
+
+  /// Channels of which each of the loops receives a vector in each step.
+  SmallVector<Value> vectorsOfAll() {
+    auto receives = [](const TileLoop &tiles, Value channel) {
+      return llvm::any_of(tiles.early, [&](Operation *op) {
+        auto release = dyn_cast<ReleaseOp>(op);
+        return release && release.getChannel() == channel &&
+               release.getStep() == tiles.step;
+      });
+    };
+    llvm::SmallSetVector<Value, 2> vectors;
+    for (Operation *op : loops[0].early)
+      if (auto receive = dyn_cast<ReceiveOp>(op))
+        if (Value channel = receive.getChannel();
+            isOfVector(channel) &&
+            llvm::all_of(loops, [&](const TileLoop &tiles) {
+              return receives(tiles, channel);
+            }))
+          vectors.insert(channel);
+    return vectors.takeVector();
   }
 
   /// Those behind the loops: what the dots of stage 0 read is free before the
@@ -199,6 +221,7 @@ private:
         ++number;
       } else if (!isLast) {
         if (sumsFirst && number == late.size() && !isDone) {
+          turn.awaitAll();
           turn.finish();
           isDone = true;
         }
@@ -230,7 +253,7 @@ private:
     releaseAll(releases);
     const TileLoop &tiles = loops.back();
     Value last = arith::SubIOp::create(b, stepOf(tiles, values), index(1));
-    TileTurn turn(b, tiles, /*now=*/Value(), last, {});
+    TileTurn turn(b, tiles, /*now=*/Value(), last, {}, keptVectors);
     beginAll(turn, tiles, /*isLast=*/true, values);
     turn.finish();
     for (const LoopDot *dot : tiles.late())
@@ -259,7 +282,7 @@ private:
   SmallVector<Value> buildFirstOf(const TileLoop &tiles) {
     ValueRange init = loops[0].loop.getInitArgs();
     TileTurn turn(b, tiles, init.back(), /*before=*/Value(),
-                  enter(tiles, tiles.loop.getLowerBound(), init));
+                  enter(tiles, tiles.loop.getLowerBound(), init), keptVectors);
     for (const LoopDot *dot : tiles.inOrder())
       if (!dot->isLate())
         turn.begin(*dot);
@@ -288,7 +311,7 @@ private:
     Value now = stepOf(tiles, args);
     Value before = arith::SubIOp::create(b, now, index(1));
     TileTurn turn(b, tiles, now, before,
-                  enter(tiles, steady.getInductionVar(), args));
+                  enter(tiles, steady.getInductionVar(), args), keptVectors);
     if (takesTurns)
       OrderWaitOp::create(b);
     beginAll(turn, tiles, /*isLast=*/false, args);
@@ -311,12 +334,14 @@ private:
   /// order of their own; what is faster was measured
   /// (bench/results/schedule-notes.md, "Ping-pong").
   bool takesTurns;
+  /// Channels of vectors whose slots late dots that are waited for release.
+  SmallVector<Value> keptVectors;
   SmallVector<Value> hasTiles;
 };
 
 /// A loop all of whose dots are of stage 0: later ones run while what is there
-/// is computed with.
-void orderDots(const TileLoop &tiles) {
+/// is computed with. A consumer's turn is those that need nothing computed.
+void orderDots(const TileLoop &tiles, bool takesTurns) {
   ImplicitLocOpBuilder b(tiles.loop.getLoc(), tiles.loop);
   scf::ForOp old = tiles.loop;
   auto loop = scf::ForOp::create(b, old.getLowerBound(), old.getUpperBound(),
@@ -327,8 +352,18 @@ void orderDots(const TileLoop &tiles) {
   mapping.map(old.getRegionIterArgs(), loop.getRegionIterArgs());
   TileTurn turn(b, tiles, loop.getRegionIterArgs().back(), /*before=*/Value(),
                 std::move(mapping));
-  for (const LoopDot *dot : tiles.inOrder())
+  bool isInTurn = takesTurns;
+  if (isInTurn)
+    OrderWaitOp::create(b);
+  for (const LoopDot *dot : tiles.inOrder()) {
+    if (isInTurn && dot->isLast) {
+      OrderArriveOp::create(b);
+      isInTurn = false;
+    }
     turn.begin(*dot);
+  }
+  if (isInTurn)
+    OrderArriveOp::create(b);
   turn.compute(/*holdsReleases=*/false);
   turn.finish();
   SmallVector<Value> values;
@@ -374,7 +409,17 @@ struct TgpuOverlapDots final : fa::impl::TgpuOverlapDotsBase<TgpuOverlapDots> {
     });
     if (walk.wasInterrupted())
       return signalPassFailure();
-    llvm::for_each(ordered, orderDots);
+    if (plan.pingPong) {
+      llvm::SmallSetVector<Block *, 2> blocks;
+      for (const TileLoop &tiles : ordered)
+        blocks.insert(tiles.loop->getBlock());
+      for (ArrayRef<TileLoop> chain : chains)
+        blocks.insert(chain.back().loop->getBlock());
+      for (Block *block : blocks)
+        takeTurnsWithoutDots(*block);
+    }
+    for (const TileLoop &tiles : ordered)
+      orderDots(tiles, plan.pingPong);
     for (ArrayRef<TileLoop> chain : chains)
       DotOverlapper(chain).run();
   }

@@ -13,6 +13,10 @@ using namespace fa;
 using namespace fa::tile;
 using namespace fa::tgpu;
 
+bool fa::isOfVector(Value channel) {
+  return cast<ChannelType>(channel.getType()).getBuffer().getShape()[0] == 1;
+}
+
 void TileTurn::begin(const LoopDot &dot) {
   for (size_t channel : dot.channels)
     await(tiles.channels[channel], now);
@@ -21,6 +25,13 @@ void TileTurn::begin(const LoopDot &dot) {
   waitForOperandsOf(dot.start);
   Operation *start = b.clone(*dot.start, mapping);
   running.push_back({&dot, start->getResult(0)});
+}
+
+void TileTurn::awaitAll() {
+  for (const LoopChannel &channel : tiles.channels)
+    if (tiles.isReadIn(channel, 0))
+      await(channel, now);
+  awaitKeptVectors();
 }
 
 void TileTurn::beginLate(const LoopDot &dot, Value left, Value acc) {
@@ -81,22 +92,38 @@ void TileTurn::emit(Operation *op) {
 template <typename SyncOp> void TileTurn::emitSyncs(ReceiveOp receive) {
   for (Operation *op : tiles.early)
     if (auto sync = dyn_cast<SyncOp>(op);
-        sync && sync.getChannel() == receive.getChannel())
+        sync && sync.getChannel() == receive.getChannel() && !isKept(sync))
       emit(op);
+}
+
+bool TileTurn::isKept(Operation *op) const {
+  auto release = dyn_cast<ReleaseOp>(op);
+  return release && llvm::is_contained(keptVectors, release.getChannel());
+}
+
+/// While dots run. Among what is computed, they would part it: ptxas interleaves
+/// nothing across a wait.
+void TileTurn::awaitKeptVectors() {
+  for (Operation *op : tiles.early)
+    if (auto await = dyn_cast<AwaitOp>(op);
+        await && llvm::is_contained(keptVectors, await.getChannel()))
+      emit(op);
+}
+
+void TileTurn::releaseKeptVectors() {
+  for (Value channel : keptVectors)
+    ReleaseOp::create(b, channel, before);
 }
 
 /// Whether `op` brings a vector, or is made of one alone and no tile of its
 /// own.
 bool TileTurn::isOfVector(Operation *op) {
-  auto isVector = [](Value channel) {
-    return cast<ChannelType>(channel.getType()).getBuffer().getShape()[0] == 1;
-  };
   if (auto receive = dyn_cast<ReceiveOp>(op))
-    return isVector(receive.getChannel());
+    return fa::isOfVector(receive.getChannel());
   if (auto await = dyn_cast<AwaitOp>(op))
-    return isVector(await.getChannel());
+    return fa::isOfVector(await.getChannel());
   if (auto release = dyn_cast<ReleaseOp>(op))
-    return isVector(release.getChannel());
+    return fa::isOfVector(release.getChannel());
   bool isSpread =
       isa<ExpandDimsOp, BroadcastOp>(op) ||
       (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 &&
@@ -133,6 +160,7 @@ void TileTurn::waitForOperandsOf(Operation *op) {
 
 void TileTurn::compute(bool holdsReleases) {
   isHolding = holdsReleases;
+  awaitKeptVectors();
   // What is left needs a result: computed before the wait it would hold up
   // what runs behind.
   auto first = llvm::find_if(running, [](const Running &each) {
@@ -145,7 +173,8 @@ void TileTurn::compute(bool holdsReleases) {
       emit(op);
   // Those that nothing reads.
   for (Operation *op : tiles.early)
-    emit(op);
+    if (!isKept(op))
+      emit(op);
   isHolding = false;
   for (const LoopChannel *channel : held)
     ReleaseOp::create(
@@ -184,6 +213,10 @@ void TileTurn::waitFor(Running &each) {
   if (!through.empty())
     mapping.map(dot.rounding.getIn(), wait.getPassed().front());
   release(dot);
+  if (dot.isLate() && llvm::all_of(tiles.late(), [&](const LoopDot *late) {
+        return isWaitedFor(*late);
+      }))
+    releaseKeptVectors();
 }
 
 bool TileTurn::isWaitedFor(const LoopDot &dot) const {

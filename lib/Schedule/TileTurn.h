@@ -16,6 +16,9 @@
 
 namespace fa {
 
+/// Whether a slot of the channel is a vector.
+bool isOfVector(mlir::Value channel);
+
 /// Writes out a turn of a pipelined loop: dots of stage 0 for the tile of this
 /// step, those of stage 1 for the one before. Dots begin in the order in which
 /// they are asked for, and are waited for where something needs them, so that
@@ -25,14 +28,21 @@ class TileTurn {
 public:
   /// At `now`, the step of the tile that stage 0 computes, and `before`, that
   /// of stage 1; null where the turn has none such. `mapping` has what the
-  /// tile's iteration begins with.
+  /// tile's iteration begins with. Slots of `keptVectors`, channels that stage
+  /// 0 receives from, are released behind the wait for the late dots, whose
+  /// left operands are made of them: until something has taken what is
+  /// received, nothing says that it has been read.
   TileTurn(mlir::ImplicitLocOpBuilder &b, const TileLoop &tiles,
-           mlir::Value now, mlir::Value before, mlir::IRMapping mapping)
+           mlir::Value now, mlir::Value before, mlir::IRMapping mapping,
+           llvm::ArrayRef<mlir::Value> keptVectors = {})
       : b(b), tiles(tiles), now(now), before(before),
-        mapping(std::move(mapping)) {}
+        mapping(std::move(mapping)), keptVectors(keptVectors) {}
 
   /// Begins a dot of stage 0; before it computes what it reads.
   void begin(const LoopDot &dot);
+
+  /// Awaits what all dots of stage 0 read, and the kept vectors.
+  void awaitAll();
 
   /// Begins a dot of stage 1: `left` times the tile of `before`, added to
   /// `acc`.
@@ -68,6 +78,9 @@ private:
   void need(mlir::Value value);
   void waitFor(Running &running);
   void waitForOperandsOf(mlir::Operation *op);
+  void awaitKeptVectors();
+  void releaseKeptVectors();
+  bool isKept(mlir::Operation *release) const;
   void release(const LoopDot &dot);
   void release(const LoopDot &dot, const LoopChannel &channel);
   bool isWaitedFor(const LoopDot &dot) const;
@@ -76,6 +89,7 @@ private:
   const TileLoop &tiles;
   mlir::Value now, before;
   mlir::IRMapping mapping;
+  llvm::ArrayRef<mlir::Value> keptVectors;
   llvm::SmallVector<Running> running;
   llvm::SmallPtrSet<const LoopChannel *, 4> awaited;
   llvm::SmallPtrSet<mlir::Operation *, 16> emitted;

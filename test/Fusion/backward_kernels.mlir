@@ -59,7 +59,7 @@
 
 // HOPPER: tile.kernel @f_delta(
 // HOPPER: tile.kernel @f_dq_roles(
-// HOPPER-SAME: tile.alternative = @f_dq, tile.follows = @f_delta, tile.shape = array<i64: 192, 64>
+// HOPPER-SAME: tile.alternative = @f_dq, tile.follows = @f_delta, tile.shape = array<i64: 128, 112>
 // HOPPER: tile.kernel @f_dq(
 // HOPPER: tile.kernel @f_dkv_roles(
 // HOPPER-SAME: tile.alternative = @f_dkv, tile.follows = @f_delta, tile.shape = array<i64: 128, 128>
@@ -365,8 +365,8 @@ func.func @number(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32, %x
 
 // HOPPER: tile.kernel @packed_delta(
 // HOPPER: tile.kernel @packed_dq_roles(
-// HOPPER-SAME: tile.packed_rows, tile.shape = array<i64: 192, 64>
-// HOPPER: tile.sequence_of %{{.*}} rows 192
+// HOPPER-SAME: tile.packed_rows, tile.shape = array<i64: 128, 112>
+// HOPPER: tile.sequence_of %{{.*}} rows 128
 // HOPPER: tile.kernel @packed_dkv_roles(
 // HOPPER-SAME: tile.packed_rows, tile.shape = array<i64: 128, 64>
 // HOPPER: tile.sequence_of %{{.*}} rows 128

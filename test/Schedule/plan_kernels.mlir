@@ -20,13 +20,13 @@
 
 // HOPPER: remark: is not warp-specialized: tiles have 16 rows, where a multiple of 64 was expected
 // CHECK-LABEL: tile.kernel @two(
-// HOPPER-SAME: tgpu.plan = #tgpu.plan<tile 128x64, partitions [load w4 r40, compute*2 w4 r232 rows 64], slots {program 2, step 3}, loop [0:0, 1:1], late_rescale, persistent>
+// HOPPER-SAME: tgpu.plan = #tgpu.plan<tile 128x64, partitions [load w4 r40, compute*2 w4 r232 rows 64], slots {program 2, step 3}, loop [0:0, 1:1], ping_pong, late_rescale, persistent>
 // AMPERE-SAME: tgpu.plan = #tgpu.plan<tile 128x64, partitions [all w4]>
 // ASKED-LABEL: tile.kernel @two(
-// ASKED-SAME: slots {program 2, step 3}, loop [0:0, 1:1], late_rescale>
+// ASKED-SAME: slots {program 2, step 3}, loop [0:0, 1:1], ping_pong, late_rescale>
 // The second of the plans that are worth a measurement, and where there is none the first.
 // RANKED-LABEL: tile.kernel @two(
-// RANKED-SAME: slots {program 2, step 4}, loop [0:0, 1:1], late_rescale, persistent>
+// RANKED-SAME: slots {program 2, step 4}, loop [0:0, 1:1], ping_pong, late_rescale, persistent>
 // RANKED-LABEL: tile.kernel @few(
 // SLOTS-LABEL: tile.kernel @two(
 // SLOTS-SAME: tgpu.plan = #tgpu.plan<tile 128x64, partitions [all w4], slots {step 3}>

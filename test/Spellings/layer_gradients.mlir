@@ -6,7 +6,7 @@
 // CHECK-NEXT: kernel   @layer_attention_roles_few, {{.*}} 256 threads
 // CHECK-NEXT: kernel   @layer_rest_0, {{.*}} 256 threads, 4 stages
 // CHECK-NEXT: kernel   @layer_attention_0_delta
-// CHECK-NEXT: kernel   @layer_attention_0_dq_roles, {{.*}} 512 threads
+// CHECK-NEXT: kernel   @layer_attention_0_dq_roles, {{.*}} 384 threads
 // CHECK-NEXT: kernel   @layer_attention_0_dkv_roles, {{.*}} 384 threads
 // CHECK-COUNT-7: kernel   @layer_rest_1_dot{{.*}} 256 threads
 // CHECK-COUNT-5: check {{.*}} PASS{{$}}

@@ -70,6 +70,9 @@
 // expected-error @below {{expected programs to be taken in turn by persistent blocks of specialized warps, without clusters and without one that converts, found others}}
 #a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, persistent, cluster 2, dynamic 2>
 // -----
+// expected-error @below {{expected two slots of a step's tiles at least beside sums_first, where the next tile is awaited before this one is released, found 1}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 1}, loop [0:1, 1:0], sums_first>
+// -----
 // expected-error @below {{expected a tile of two sizes, found 3}}
 #a = #tgpu.plan<tile 64x64x8, partitions [all w4]>
 // -----

@@ -108,15 +108,19 @@ static void receiveVector(NvidiaContext &ctx, ReceiveOp op) {
   int64_t registers = layout.numRegisters();
   int64_t together =
       registers % 2 == 0 && columnOf(1) == columnOf(0) + 1 ? 2 : 1;
-  Type word = b.getIntegerType(8 * bytes * together);
+  // As integers, LLVM would negate them by an instruction of its own.
   Type lanes = VectorType::get({together}, element);
+  Type word =
+      element.isF32() ? lanes : Type(b.getIntegerType(8 * bytes * together));
   SmallVector<Value> words, elements;
   for (int64_t reg = 0; reg < registers; reg += together) {
     Value from = LLVM::GEPOp::create(
         b, at.getType(), b.getI8Type(), at,
         ArrayRef<LLVM::GEPArg>{int32_t(bytes * columnOf(reg))});
     words.push_back(LLVM::LoadOp::create(b, word, from));
-    Value all = LLVM::BitcastOp::create(b, lanes, words.back());
+    Value all = words.back();
+    if (all.getType() != lanes)
+      all = LLVM::BitcastOp::create(b, lanes, all);
     for (int64_t n = 0; n < together; ++n)
       elements.push_back(LLVM::ExtractElementOp::create(b, all, ctx.i32(n)));
   }
@@ -165,9 +169,17 @@ static void lowerReceive(NvidiaContext &ctx, ReceiveOp op) {
 /// Something, f32, that is there when all `words` are.
 static Value whenRead(NvidiaContext &ctx, ArrayRef<Value> words) {
   ImplicitLocOpBuilder &b = ctx.b;
-  Value all = words.front();
+  auto bitsOf = [&](Value word) -> Value {
+    auto lanes = dyn_cast<VectorType>(word.getType());
+    if (!lanes)
+      return word;
+    Type bits = b.getIntegerType(lanes.getNumElements() *
+                                 lanes.getElementTypeBitWidth());
+    return LLVM::BitcastOp::create(b, bits, word);
+  };
+  Value all = bitsOf(words.front());
   for (Value word : words.drop_front())
-    all = arith::XOrIOp::create(b, all, word);
+    all = arith::XOrIOp::create(b, all, bitsOf(word));
   if (all.getType().isInteger(16))
     all = arith::ExtUIOp::create(b, b.getI32Type(), all);
   if (all.getType().isInteger(64)) {

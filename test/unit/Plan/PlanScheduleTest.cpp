@@ -227,7 +227,8 @@ TEST(PlanSchedule, SpeculatesAndTakesTurnsWhereItPays) {
 }
 
 /// One sum is a step late. Several begin together and first, and are done
-/// before the next scores begin.
+/// before the next scores begin. Consumers whose sums are of what they compute
+/// take turns.
 TEST(PlanSchedule, SumsAreAStepLate) {
   LoopFacts facts = ofHalves(2, 64, 64);
   facts.hasSoftmax = false;
@@ -239,8 +240,8 @@ TEST(PlanSchedule, SumsAreAStepLate) {
     SchedulePlan plan = planSpecialized(facts, onHopper());
     EXPECT_EQ(whyInvalid(plan), "");
     EXPECT_EQ(plan.maximum, MaximumRule::Lazy);
-    EXPECT_FALSE(plan.pingPong);
     bool isMixed = llvm::is_contained(sums, false);
+    EXPECT_EQ(plan.pingPong, isMixed && llvm::is_contained(sums, true));
     EXPECT_EQ(plan.sumsFirst, isMixed && llvm::count(sums, true) > 1);
     return plan.dots;
   };
@@ -274,6 +275,7 @@ TEST(PlanSchedule, ExchangesBesideSums) {
   SchedulePlan plan = planSpecialized(facts, onHopper());
   EXPECT_EQ(whyInvalid(plan), "");
   EXPECT_EQ(plan.slots.exchange, 2);
+  EXPECT_FALSE(plan.pingPong);
   EXPECT_EQ(plan.dots, (Dots{{0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 4}}));
   facts.dots = {scores, sum, exchanged};
   EXPECT_EQ(planSpecialized(facts, onHopper()).dots,
