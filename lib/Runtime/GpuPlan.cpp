@@ -128,7 +128,7 @@ Expected<SmallVector<LaunchArgument>>
 GpuPlan::copyToDevice(ArrayRef<LaunchArgument> arguments,
                       std::vector<GpuBuffer> &buffers) const {
   // What does not fit the kernel may not have the extent that it says.
-  auto choice = choose(arguments);
+  auto choice = choose(arguments, Workspace::any());
   if (!choice)
     return choice.takeError();
   SmallVector<LaunchArgument> copies(arguments);
