@@ -79,8 +79,8 @@ AttentionFacts fa::describeAttention(const BackwardFunction &source) {
   // Terms of sums over rows take registers as changed scores do.
   tile::AttentionBackwardOp op = source.op;
   facts.modifiesScores |= !op.getEffects().empty();
-  facts.hasCostlyScores =
-      !op.getDerivative().empty() || readsByScore(op.getScore());
+  facts.readsByScore = readsByScore(op.getScore());
+  facts.hasCostlyScores = facts.readsByScore || !op.getDerivative().empty();
   facts.isPacked = source.isPacked();
   facts.keyLists = describeBlocks(source.keyLists);
   facts.queryLists = describeBlocks(source.queryLists);

@@ -99,7 +99,7 @@ private:
 
   /// Channels of which each of the loops receives a vector in each step.
   SmallVector<Value> vectorsOfAll() {
-    auto receives = [](const TileLoop &tiles, Value channel) {
+    auto hasIn = [](const TileLoop &tiles, Value channel) {
       return llvm::any_of(tiles.early, [&](Operation *op) {
         auto release = dyn_cast<ReleaseOp>(op);
         return release && release.getChannel() == channel &&
@@ -112,7 +112,7 @@ private:
         if (Value channel = receive.getChannel();
             isOfVector(channel) &&
             llvm::all_of(loops, [&](const TileLoop &tiles) {
-              return receives(tiles, channel);
+              return hasIn(tiles, channel);
             }))
           vectors.insert(channel);
     return vectors.takeVector();

@@ -51,9 +51,9 @@ struct AttentionFacts {
   bool allowsTf32 = false; ///< dots of f32 may round their operands
   MaskFacts mask;
   bool modifiesScores = false; ///< there is a score region
-  /// Of gradients: the scores' derivative is not 1, or they read an element of
-  /// a tensor each.
-  bool hasCostlyScores = false;
+  /// Of gradients: scores read an element of a tensor each; they do, or their
+  /// derivative is not 1.
+  bool readsByScore = false, hasCostlyScores = false;
   bool hasFoldableScale = false;
   /// It would be foldable, but keys are multiplied with numbers, too, of any
   /// sign.
