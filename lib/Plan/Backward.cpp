@@ -80,22 +80,27 @@ private:
     return shape;
   }
 
-  int64_t columns() const { return fit.dim() + fit.dimV(); }
+  /// Of Q and dO, or of K and V, each a multiple of `multiple`.
+  int64_t columns(int64_t multiple = 1) const {
+    return alignTo(fit.dim(), multiple) + alignTo(fit.dimV(), multiple);
+  }
 
   /// Bytes of tiles that a program owns, Q and dO or K and V, which have
-  /// `ownColumns` together, and of `slots` each of the other ones.
-  int64_t bytesOf(const KernelShape &shape, int64_t slots,
-                  int64_t ownColumns) const {
-    int64_t walked = slots * shape.columns * columns();
+  /// `ownColumns` together, and of `slots` each of the other ones, whose
+  /// columns are multiples of `multiple`.
+  int64_t bytesOf(const KernelShape &shape, int64_t slots, int64_t ownColumns,
+                  int64_t multiple = 1) const {
+    int64_t walked = slots * shape.columns * columns(multiple);
     int64_t owned = rules.leftInRegisters ? 0 : shape.rows * ownColumns;
     // P and dS of multiply-adds go through memory.
     int64_t scores = fit.isIeee() ? 2 * shape.rows * shape.columns : 0;
     return facts.bytes() * (walked + owned + scores);
   }
 
-  bool isTooLarge(const KernelShape &shape, int64_t ownColumns) const {
+  bool isTooLarge(const KernelShape &shape, int64_t ownColumns,
+                  int64_t multiple = 1) const {
     return rules.tileBytes &&
-           bytesOf(shape, /*slots=*/2, ownColumns) > rules.tileBytes;
+           bytesOf(shape, /*slots=*/2, ownColumns, multiple) > rules.tileBytes;
   }
 
   KernelShape fitted(KernelShape shape) const {
@@ -149,8 +154,11 @@ private:
       KernelShape larger = specializedShape(part, shape);
       if (!fit.isWide())
         larger = fitted(larger);
-      // Of wide heads the schedule specializes 64 rows as well.
-      if (!isTooLarge(larger, ownColumns ? ownColumns : columns()))
+      // Slots have whole lines. Of wide heads the schedule specializes 64 rows
+      // as well.
+      int64_t line = rules.specialized.slotColumns;
+      int64_t own = ownColumns ? alignTo(ownColumns, line) : columns(line);
+      if (!isTooLarge(larger, own, line))
         chain.push_back({part, specialized, inBlocks(part, larger),
                          /*isAlternative=*/true});
     }

@@ -14,12 +14,18 @@ using namespace fa;
 /// Tiles are halved no further.
 static constexpr int64_t kLeastSide = 16;
 
+/// Of the 232 of a thread of two warpgroups, those that scores, P and the
+/// output may have. With 208 (128 keys beside values of 224 columns) ptxas
+/// 13.0.88 serializes the products.
+static constexpr int64_t kMostRegisters = 200;
+
 TileFit::TileFit(const AttentionFacts &facts, const ForwardRules &rules,
                  bool isSpecialized)
     : facts(facts), rules(rules),
       qkDim(alignTo(facts.headDim, rules.dimMultiple)),
       vDim(facts.sharesTiles ? qkDim
                              : alignTo(facts.valueDim, rules.dimMultiple)),
+      isSpecialized(isSpecialized),
       isWidened(isSpecialized && facts.hasNarrowKeys) {}
 
 bool TileFit::isIeee() const {
@@ -61,7 +67,16 @@ int64_t TileFit::bytesOf(const KernelShape &shape, int64_t slots) const {
   return bytesOf(shape, slots, qkDim, vDim);
 }
 
+int64_t TileFit::countRegisters(const KernelShape &shape) const {
+  return shape.columns / 2 + shape.columns / 4 + vDim / 2;
+}
+
 bool TileFit::isTooLarge(const KernelShape &shape, int64_t columns) const {
+  bool fits = !isSpecialized || countRegisters(shape) <= kMostRegisters;
+  return !fits || takesTooMany(shape, columns);
+}
+
+bool TileFit::takesTooMany(const KernelShape &shape, int64_t columns) const {
   return rules.tileBytes && bytesOf(shape, /*slots=*/2, alignTo(qkDim, columns),
                                     alignTo(vDim, columns)) > rules.tileBytes;
 }
@@ -69,7 +84,7 @@ bool TileFit::isTooLarge(const KernelShape &shape, int64_t columns) const {
 KernelShape TileFit::fitted(KernelShape shape, int64_t columns) const {
   while (shape.columns > kLeastSide && isTooLarge(shape, columns))
     shape.columns /= 2;
-  while (shape.rows > kLeastSide && isTooLarge(shape, columns))
+  while (shape.rows > kLeastSide && takesTooMany(shape, columns))
     shape.rows /= 2;
   return shape;
 }

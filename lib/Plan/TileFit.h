@@ -16,8 +16,9 @@ namespace fa {
 /// The room that the tiles of one attention take, by the rules of a machine.
 class TileFit {
 public:
-  /// With `isSpecialized`, keys and values of 8 bits are widened in slots of
-  /// their own, as warpgroups' dots read them.
+  /// With `isSpecialized`, warpgroups have scores and outputs in registers, and
+  /// keys and values of 8 bits are widened in slots of their own, as
+  /// warpgroups' dots read them.
   TileFit(const AttentionFacts &facts, const ForwardRules &rules,
           bool isSpecialized = false);
 
@@ -32,7 +33,7 @@ public:
   /// Bytes of a tile of Q and `slots` each of K and V.
   int64_t bytesOf(const KernelShape &shape, int64_t slots) const;
   /// Whether it does not fit with two slots whose head dimensions are multiples
-  /// of `columns`.
+  /// of `columns`, or not into a warpgroup's registers.
   bool isTooLarge(const KernelShape &shape, int64_t columns) const;
   /// Fewer keys, then fewer rows, until it does; never below 16 of either.
   KernelShape fitted(KernelShape shape, int64_t columns = 1) const;
@@ -43,6 +44,11 @@ public:
   KernelShape paired(const KernelShape &shape) const;
 
 private:
+  /// Of 32 bits, those of a thread for 64 rows of a tile by 128 threads:
+  /// scores, P in 16 bits and the output.
+  int64_t countRegisters(const KernelShape &shape) const;
+  /// isTooLarge, by shared memory alone.
+  bool takesTooMany(const KernelShape &shape, int64_t columns) const;
   int64_t bytesOf(const KernelShape &shape, int64_t slots, int64_t dim,
                   int64_t dimV) const;
   int64_t widenedBytes(const KernelShape &shape, int64_t slots, int64_t dim,
@@ -51,6 +57,7 @@ private:
   const AttentionFacts &facts;
   const ForwardRules &rules;
   int64_t qkDim, vDim;
+  bool isSpecialized;
   bool isWidened; ///< keys and values of 8 bits are, in slots of their own
 };
 
