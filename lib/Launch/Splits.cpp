@@ -17,10 +17,10 @@ static int64_t wholeKib(int64_t bytes) { return bytes / 1024 * 1024; }
 /// Tiles of more rows are those of three warpgroups that take turns.
 static constexpr int64_t kRowsOfTwoWarpgroups = 128;
 
-/// What a row of several heads' tile costs besides its keys, beside a row of
-/// one head: where it lies is divided for
-/// (bench/results/2026-11-29-h200-packed-tiles.md).
-static constexpr int64_t kPackedRowPercent = 150;
+/// What a row of several heads' tile costs more than a row of one head, for
+/// each 128 columns and in hundredths of `rowBytes`: where it lies is divided
+/// for (bench/results/2026-11-30-h200-few-heads.md).
+static constexpr int64_t kPackedRowPercent = 35;
 
 static int64_t percentOf(int64_t bytes, int64_t percent) {
   return bytes * percent / 100;
@@ -31,12 +31,8 @@ namespace {
 /// What a problem costs in so many splits, as Splits.h says.
 class Pricing {
 public:
-  /// To compare numbers of splits, or one kernel with another.
-  enum Purpose { ToSplit, ToCompare };
-
-  Pricing(const SplitProblem &problem, const LaunchCosts &costs,
-          Purpose purpose)
-      : p(problem), costs(costs), purpose(purpose),
+  Pricing(const SplitProblem &problem, const LaunchCosts &costs)
+      : p(problem), costs(costs),
         places(problem.processors * problem.residentBlocks) {}
 
   int64_t of(int64_t splits) const {
@@ -47,7 +43,7 @@ public:
   /// for arithmetic: all places have as much to do.
   int64_t leastOfComputing(int64_t splits) const {
     int64_t blocks = p.programs * splits;
-    return (tilesOfAll() * ofTile() + blocks * ofEnds(splits)) / places +
+    return (tilesOfAll() * ofTile() + blocks * ofEnds()) / places +
            ofMerge(blocks);
   }
 
@@ -63,12 +59,11 @@ private:
     return std::max(bytes, p.tileRows * p.tileKeys * ofScore / 1000);
   }
   bool isOfThree() const { return p.tileRows > kRowsOfTwoWarpgroups; }
-  int64_t ofEnds(int64_t splits) const {
-    int64_t bytes = p.tileRows * costs.rowBytes;
-    if (purpose == ToCompare)
-      return wholeKib(percentOf(bytes, p.packsRows ? kPackedRowPercent : 100));
-    // Beside many tiles those of warpgroups that take turns do not show.
-    return splits == 1 && isOfThree() ? 0 : wholeKib(bytes);
+  int64_t ofEnds() const {
+    int64_t bytes = isOfThree() ? costs.overlappedRowBytes : costs.rowBytes;
+    if (p.packsRows)
+      bytes += percentOf(costs.rowBytes, kPackedRowPercent) * p.mergeTiles;
+    return wholeKib(p.tileRows * bytes);
   }
   int64_t ofMerge(int64_t blocks) const {
     return costs.computedMergeBytes +
@@ -81,7 +76,7 @@ private:
 
   int64_t ofComputing(int64_t splits) const {
     int64_t blocks = p.programs * splits;
-    int64_t ends = ofEnds(splits);
+    int64_t ends = ofEnds();
     // Of the blocks in the order of their tiles, the one with this number.
     auto ofBlock = [&](int64_t number) {
       int64_t tiles = p.tiles - p.tilesLess * number / blocks;
@@ -127,7 +122,6 @@ private:
 
   const SplitProblem &p;
   const LaunchCosts &costs;
-  Purpose purpose;
   int64_t places; ///< blocks that run at a time
 };
 
@@ -151,7 +145,7 @@ std::optional<PricedSplits> fa::priceSplits(const SplitProblem &given,
   if (p.programs <= 0 ||
       p.programs / kMaxWaves >= p.processors * p.residentBlocks)
     return std::nullopt;
-  Pricing cost(p, costs, Pricing::ToSplit);
+  Pricing cost(p, costs);
   PricedSplits best = {1, cost.of(1)};
   for (int64_t splits = 2; splits <= std::min(p.tiles, mostSplits);
        splits += splits < 8 ? 1 : 8) {
@@ -161,7 +155,6 @@ std::optional<PricedSplits> fa::priceSplits(const SplitProblem &given,
     if (int64_t found = cost.of(splits); found < best.cost)
       best = {splits, found};
   }
-  best.cost = Pricing(p, costs, Pricing::ToCompare).of(best.splits);
   return best;
 }
 

@@ -30,7 +30,7 @@ static constexpr int64_t kSwizzleBytes = 1024;
 /// are counted from an origin; the rest are numbers and vectors. With 216 of
 /// 224, and 220 of 232, ptxas 13.0.88 serializes products (gradients of queries
 /// with head dimensions of 240 and 248 beside values of 64).
-static constexpr int64_t kLateRegisters = 208;
+static constexpr int64_t kLateRegisters = 200;
 
 /// Programs that a block takes before it runs them, of two consumers and of
 /// more: on an H100 1.0 to 1.13 and 0.96 to 1.04 of the rate of the other

@@ -39,7 +39,7 @@ struct SplitProblem {
   int64_t tileBytes = 1; ///< of K and V that a program reads for a tile
   int64_t tileRows = 1;  ///< of queries
   int64_t tileKeys = 1;
-  int64_t mergeTiles = 1; ///< of kMergeColumns, of a row that is merged
+  int64_t mergeTiles = 1; ///< of kMergeColumns, of a row of the output
   int64_t parts = 1;      ///< that read a program's tile together
   bool computes = false;  ///< dots of warpgroups, and not reading, take time
   bool packsRows = false; ///< rows of a tile are of several heads
@@ -85,16 +85,18 @@ struct SplitProblem {
 /// for each tile its bytes, or `scoreMillibytes` (6.5 bytes) for each score if
 /// that is more, in tiles of more than 128 rows `overlappedScoreMillibytes`
 /// (4.4 bytes) – of uneven rows `unevenRowsPercent` (twice) of its bytes count
-/// – and `rowBytes` (3.2 KiB) for each row. The merge costs
-/// `computedMergeBytes` (195 KiB), and `mergeRowBytes` (1.6 KiB for 64 of them)
-/// for each row of a block that leaves something to it and each 128 columns of
-/// the row. Fitted to the same card, bf16, D 64 to 256, tiles of 64 and 128
-/// rows and 128 keys, 4 to 128 programs of 1k to 16k keys, 1 to 32 splits
-/// (bench/results/2026-11-23-h200-packed-roles.md), and tiles of 192 rows to an
-/// H100, D 64 to 112, one and two heads of 2k to 10k keys, 1 to 4 splits
-/// (2026-11-25-h100-sweep.md), where `rowBytes` did not show without splits;
-/// for programs of causal masks, which grow, they hold, too
-/// (2026-11-28-h200-causal-splits.md).
+/// – and `rowBytes` (3.2 KiB) for each row, in tiles of more than 128 rows
+/// `overlappedRowBytes` (1.6 KiB); rows of several heads, where each lies is
+/// divided for, cost 0.35 of `rowBytes` more for each 128 columns. The merge
+/// costs `computedMergeBytes` (195 KiB), and `mergeRowBytes` (1.6 KiB for 64 of
+/// them) for each row of a block that leaves something to it and each 128
+/// columns of the row. Fitted to the same card, bf16, D 64 to 256, tiles of 64
+/// and 128 rows and 128 keys, 4 to 128 programs of 1k to 16k keys, 1 to 32
+/// splits (bench/results/2026-11-23-h200-packed-roles.md); scores of tiles of
+/// 192 rows to an H100 (2026-11-25-h100-sweep.md), what rows of these and of
+/// several heads cost to 411 shapes on the H200, each in two kernels or numbers
+/// of splits (2026-11-30-h200-few-heads.md); for programs of causal masks,
+/// which grow, they hold, too (2026-11-28-h200-causal-splits.md).
 int64_t chooseSplits(const SplitProblem &problem, const LaunchCosts &costs);
 
 /// A number of splits and what a launch in so many costs.
@@ -102,10 +104,8 @@ struct PricedSplits {
   int64_t splits, cost;
 };
 
-/// The number of splits that the rule finds, and what it costs, beside another
-/// kernel: `rowBytes` counts without splits, too, and is 1.5 times as much for
-/// rows of several heads. Nothing where it has no costs: programs fill too many
-/// waves.
+/// The number of splits that the rule finds, and what it costs. Nothing where
+/// it has no costs: programs fill too many waves.
 std::optional<PricedSplits> priceSplits(const SplitProblem &problem,
                                         const LaunchCosts &costs);
 

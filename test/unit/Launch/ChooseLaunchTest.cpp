@@ -556,8 +556,8 @@ TEST(ChooseLaunch, UnevenRowsAreSplitMore) {
     plan[0].sharedBytes = 196752;
     EXPECT_FALSE(checkPlan(plan)) << checkPlan(plan).message();
     alignas(16) static char memory[1];
-    int64_t sizes[] = {44, 2200, 1, columns},
-            strides[] = {2200 * columns, columns, columns, 1};
+    int64_t sizes[] = {44, 1100, 1, columns},
+            strides[] = {1100 * columns, columns, columns, 1};
     LaunchArgument arguments[] = {
         LaunchArgument::tensor(memory, ElementType::BF16, sizes, strides)};
     auto choice = chooseLaunch(plan, arguments, 132, Workspace::any());
@@ -760,9 +760,9 @@ TEST(ChooseLaunch, SplitsGoByTheShortestProgramAndTheMerge) {
            below = {{{SizeExpr::Const, -9408}}};
   EXPECT_EQ(splitsOf(std::nullopt, 64), 1);
   EXPECT_EQ(splitsOf(all, 64), 1);
-  EXPECT_EQ(splitsOf(none, 64), 2);
-  EXPECT_EQ(splitsOf(below, 64), 2);
-  EXPECT_EQ(splitsOf(none, 128), 2);
+  EXPECT_EQ(splitsOf(none, 64), 3);
+  EXPECT_EQ(splitsOf(below, 64), 3);
+  EXPECT_EQ(splitsOf(none, 128), 3);
   EXPECT_EQ(splitsOf(none, 129 * 16), 1);
 
   std::vector<KernelInfo> plan = makeChain();

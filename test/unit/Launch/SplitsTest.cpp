@@ -263,7 +263,7 @@ static SplitProblem ofThreeUneven(int64_t programs, int64_t tiles) {
 TEST(Splits, OfThreeConsumers) {
   EXPECT_EQ(chooseSplits(ofThree(56, 41)), 2);       // 37.8 us, one 55.1
   EXPECT_EQ(chooseSplits(ofThree(54, 40)), 2);       // 37.5, 54.4
-  EXPECT_EQ(chooseSplits(ofThree(82, 61)), 1);       // 82.9; three 73.6
+  EXPECT_EQ(chooseSplits(ofThree(82, 61)), 3);       // 73.6, 82.9
   EXPECT_EQ(chooseSplits(ofThreeUneven(44, 43)), 3); // 39.2, 48.7
   EXPECT_EQ(chooseSplits(ofThreeUneven(41, 81)), 3); // 56.8, 89.2
   // One consumer's programs, three times as many, cost more than these, but
@@ -277,20 +277,48 @@ TEST(Splits, OfThreeConsumers) {
   EXPECT_EQ(isCheaper(ofThreeUneven(9, 6), few), false); // 11.2, 6.9
 }
 
-/// Beside another kernel counts what programs have besides their tiles, though
-/// splits do not go by it: of few keys that is most of it, as measured on an
-/// H200 (bench/results/2026-11-29-h200-packed-tiles.md). Rows of several heads
-/// have half as much again.
+/// Of few keys, what programs have besides their tiles is most of what they
+/// cost, as measured on an H200 (bench/results/2026-11-29-h200-packed-tiles.md,
+/// 2026-11-30-h200-few-heads.md): rows of several heads have more, those of
+/// many columns most.
 TEST(Splits, OfKernelsForFewKeys) {
-  SplitProblem three = ofThreeUneven(9, 0), one = ofThreeUneven(18, 1);
-  three.hasUnevenRows = one.hasUnevenRows = false;
+  SplitProblem packed = ofThreeUneven(9, 0), one = ofThreeUneven(18, 1);
+  packed.hasUnevenRows = one.hasUnevenRows = false;
   one.tileRows = one.tileKeys = 64;
   one.tileBytes = 38266;
-  EXPECT_EQ(isCheaper(one, three), true); // 3.3 us, 7.1
-  SplitProblem packed = three;
   packed.packsRows = true;
+  EXPECT_EQ(isCheaper(one, packed), true); // 3.3 us, 7.1
+  SplitProblem three = packed;
+  three.packsRows = false;
   EXPECT_EQ(isCheaper(three, packed), true);
-  EXPECT_EQ(chooseSplits(three), chooseSplits(packed));
+  SplitProblem wide = packed;
+  wide.mergeTiles = 2;
+  EXPECT_EQ(isCheaper(packed, wide), true);
+  three.mergeTiles = 2;
+  EXPECT_EQ(isCheaper(three, packed), true);
+  // The twin: where rows of three consumers cost as much as those of one.
+  LaunchCosts costs;
+  costs.overlappedRowBytes = costs.rowBytes;
+  EXPECT_GT(priceSplits(three, costs)->cost,
+            priceSplits(three, LaunchCosts())->cost);
+}
+
+/// Two heads of 3944 queries and keys, D 112: three splits of three consumers
+/// took 32.7 us where 124 programs of one consumer took 42.2, and of 2048 at D
+/// 128 17.2 where they took 16.6 (bench/results/2026-11-30-h200-few-heads.md).
+TEST(Splits, OfFewHeads) {
+  SplitProblem one = ofOne(124, 61), three = ofThree(42, 41);
+  one.tileKeys = 64;
+  one.tileBytes = 114800 / 3;
+  three.tileKeys = 96;
+  three.tileBytes = 196752 / 3;
+  EXPECT_EQ(priceSplits(three, LaunchCosts())->splits, 3);
+  EXPECT_EQ(isCheaper(three, one), true);
+  EXPECT_EQ(isCheaper(ofTwo(32, 16), ofOne(64, 16)), false);
+  // The twin: by what rows of three consumers cost before.
+  LaunchCosts costs;
+  costs.overlappedRowBytes = costs.rowBytes;
+  EXPECT_GT(priceSplits(three, costs)->cost, priceSplits(one, costs)->cost);
 }
 
 /// Programs of a causal mask, the first of which sees no key before its own, as
@@ -301,8 +329,8 @@ TEST(Splits, OfProgramsThatGrow) {
     problem.tilesLess = tilesLess;
     return chooseSplits(problem);
   };
-  // One wave: 64.9 us, unsplit 97.9.
-  EXPECT_EQ(choose(ofThree(98, 73), 73), 2);
+  // One wave: 65.1 us, in two 65.2, unsplit 98.0.
+  EXPECT_EQ(choose(ofThree(98, 73), 73), 3);
   EXPECT_EQ(choose(ofThree(98, 73), 0), 1);
   // Of 22 programs 88: 16.2, unsplit 27.5.
   EXPECT_EQ(choose(ofThree(22, 32), 32), 4);
@@ -328,16 +356,20 @@ TEST(Splits, OfThreeConsumersGoByCosts) {
   auto choose = [&](const SplitProblem &problem) {
     return fa::chooseSplits(problem, costs);
   };
-  EXPECT_EQ(choose(ofThree(82, 61)), 1);
+  EXPECT_EQ(choose(ofThree(60, 10)), 1);
   costs.overlappedScoreMillibytes *= 4;
-  EXPECT_GT(choose(ofThree(82, 61)), 1);
+  EXPECT_GT(choose(ofThree(60, 10)), 1);
+  costs = LaunchCosts();
+  EXPECT_EQ(choose(ofThree(82, 61)), 3);
+  costs.overlappedRowBytes *= 4; // two waves have their ends twice
+  EXPECT_EQ(choose(ofThree(82, 61)), 1);
   // Of two consumers another cost counts, of even rows none but their bytes.
   EXPECT_EQ(choose(ofTwo(64, 8)), 1);
   costs = LaunchCosts();
-  EXPECT_EQ(choose(ofThreeUneven(60, 18)), 1);
+  EXPECT_EQ(choose(ofThreeUneven(60, 10)), 1);
   costs.unevenRowsPercent = 1000;
-  EXPECT_GT(choose(ofThreeUneven(60, 18)), 1);
-  SplitProblem even = ofThreeUneven(60, 18);
+  EXPECT_GT(choose(ofThreeUneven(60, 10)), 1);
+  SplitProblem even = ofThreeUneven(60, 10);
   even.hasUnevenRows = false;
   EXPECT_EQ(choose(even), 1);
 }
