@@ -17,10 +17,10 @@ static int64_t wholeKib(int64_t bytes) { return bytes / 1024 * 1024; }
 /// Tiles of more rows are those of three warpgroups that take turns.
 static constexpr int64_t kRowsOfTwoWarpgroups = 128;
 
-/// What a row of several heads' tile costs more than a row of one head, for
-/// each 128 columns and in hundredths of `rowBytes`: where it lies is divided
-/// for (bench/results/2026-11-30-h200-few-heads.md).
-static constexpr int64_t kPackedRowPercent = 35;
+/// What a row of several heads' tile costs more than `rowBytes`, for each 128
+/// columns and in hundredths of them: where it lies is divided for
+/// (bench/results/2026-11-30-h200-few-heads.md).
+static constexpr int64_t kPackedRowPercent = 50;
 
 static int64_t percentOf(int64_t bytes, int64_t percent) {
   return bytes * percent / 100;
@@ -60,9 +60,12 @@ private:
   }
   bool isOfThree() const { return p.tileRows > kRowsOfTwoWarpgroups; }
   int64_t ofEnds() const {
-    int64_t bytes = isOfThree() ? costs.overlappedRowBytes : costs.rowBytes;
-    if (p.packsRows)
-      bytes += percentOf(costs.rowBytes, kPackedRowPercent) * p.mergeTiles;
+    int64_t bytes =
+        p.packsRows
+            ? costs.rowBytes +
+                  percentOf(costs.rowBytes, kPackedRowPercent) * p.mergeTiles
+        : isOfThree() ? costs.overlappedRowBytes
+                      : costs.rowBytes;
     return wholeKib(p.tileRows * bytes);
   }
   int64_t ofMerge(int64_t blocks) const {

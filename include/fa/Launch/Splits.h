@@ -86,8 +86,8 @@ struct SplitProblem {
 /// that is more, in tiles of more than 128 rows `overlappedScoreMillibytes`
 /// (4.4 bytes) – of uneven rows `unevenRowsPercent` (twice) of its bytes count
 /// – and `rowBytes` (3.2 KiB) for each row, in tiles of more than 128 rows
-/// `overlappedRowBytes` (1.6 KiB); rows of several heads, where each lies is
-/// divided for, cost 0.35 of `rowBytes` more for each 128 columns. The merge
+/// `overlappedRowBytes` (1.6 KiB); of rows of several heads, where each lies is
+/// divided for, `rowBytes` and half as much for each 128 columns. The merge
 /// costs `computedMergeBytes` (195 KiB), and `mergeRowBytes` (1.6 KiB for 64 of
 /// them) for each row of a block that leaves something to it and each 128
 /// columns of the row. Fitted to the same card, bf16, D 64 to 256, tiles of 64
