@@ -26,14 +26,17 @@ if supported:
 else:
     lit_config.note("a test that hangs is not ended: " + why)
 
-# Those that load LLVM's library where libfake-cpu.so stands in front of it.
-tools = os.path.join(config.binary_dir, *(["test", "shared"] if "host_cpu" in lit_config.params else ["bin"]))
-path = [tools, config.llvm_tools_dir, *os.environ["PATH"].split(os.pathsep)]
+# Where libfake-cpu.so stands in front of LLVM's library, the tools that load it come
+# first; programs on our own library are in one place alone.
+tools = [os.path.join(config.binary_dir, "bin")]
+if "host_cpu" in lit_config.params:
+    tools.insert(0, os.path.join(config.binary_dir, "test", "shared"))
+path = [*tools, config.llvm_tools_dir, *os.environ["PATH"].split(os.pathsep)]
 # Python itself: what a version manager has in its place takes 80 ms for each start.
 command = ["python3", "-c", "import os, sys; print(os.path.dirname(sys.executable))"]
 interpreter = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 if interpreter not in path:
-    path.insert(2, interpreter)
+    path.insert(len(tools) + 1, interpreter)
 config.environment["PATH"] = os.pathsep.join(path)
 # PyTorch's threads sleep where they wait: the other tests want the cores.
 config.environment["OMP_WAIT_POLICY"] = "passive"
