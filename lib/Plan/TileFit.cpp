@@ -15,9 +15,10 @@ using namespace fa;
 static constexpr int64_t kLeastSide = 16;
 
 /// Of the 232 of a thread of two warpgroups, those that scores, P and the
-/// output may have. With 208 (128 keys beside values of 224 columns) ptxas
-/// 13.0.88 serializes the products.
-static constexpr int64_t kMostRegisters = 200;
+/// output may have. With 200 (128 keys beside values of 208 columns) ptxas
+/// 13.0.88 serializes the products of packed sequences and spills elsewhere,
+/// with 208 it serializes all.
+static constexpr int64_t kMostRegisters = 192;
 
 TileFit::TileFit(const AttentionFacts &facts, const ForwardRules &rules,
                  bool isSpecialized)
