@@ -335,7 +335,10 @@ void fa::joinKernels(MutableArrayRef<BoundKernel> bound,
     kernel.setEntryAttr(b.getStringAttr(entry));
     kernel->removeAttr(KernelOp::splitsAttrName);
     // It is for these sizes, whatever a launch would choose.
-    kernel->removeAttr(KernelOp::fewProgramsAttrName);
+    for (StringRef name :
+         {KernelOp::fewProgramsAttrName, KernelOp::priceAttrName,
+          KernelOp::pricedKeysAttrName, KernelOp::leastKeysAttrName})
+      kernel->removeAttr(name);
     if (kernel != first)
       kernel->setAttr(KernelOp::followsAttrName,
                       FlatSymbolRefAttr::get(first.getSymNameAttr()));

@@ -298,7 +298,7 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
   // A map has as many symbols as there are names: all are named first.
   SizeNames names(b.getContext());
   getGrid(source, shape, names);
-  if (shape.part != KernelShape::Whole)
+  if (shape.part != KernelShape::Whole || shape.price)
     nameWorkspaceSizes(source, names);
   AffineMap grid = getGrid(source, shape, names);
   auto kernel = KernelOp::create(
@@ -344,6 +344,8 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
     kernel->setAttr(KernelOp::partsAttrName, b.getI64IntegerAttr(shape.parts));
   if (shape.part != KernelShape::Whole)
     setSplitAttributes(kernel, source, shape, names);
+  if (shape.price)
+    setPriceAttributes(kernel, source, shape, names);
   Block *block = &kernel.getBody().emplaceBlock();
   for (Type type : types)
     block->addArgument(type, kernel.getLoc());

@@ -119,6 +119,7 @@ KernelOp fa::buildMergeKernel(OpBuilder &b, AttentionFunction source,
   shape.parts = 1;
   shape.fewPrograms = 0;
   shape.fewerRows = shape.halfRows = false;
+  shape.price.reset();
   int64_t columns = outputColumns(source);
   shape.rows = shape.wideMerge ? kWideRows : 1;
   shape.columns =

@@ -74,6 +74,26 @@ void fa::setCounterAttributes(KernelOp kernel, const AttentionFunction &source,
   kernel->setAttr(KernelOp::splitsAttrName, b.getI64IntegerAttr(1));
 }
 
+static void setLeastKeys(KernelOp kernel, const AttentionFunction &source,
+                         SizeNames &names) {
+  kernel->setAttr(KernelOp::leastKeysAttrName,
+                  AffineMapAttr::get(
+                      names.map({nameWorkspaceSizes(source, names) -
+                                 names.size(source.q, source.q.number, 2)})));
+}
+
+void fa::setPriceAttributes(KernelOp kernel, const AttentionFunction &source,
+                            const KernelShape &shape, SizeNames &names) {
+  Builder b(kernel.getContext());
+  kernel->setAttr(KernelOp::priceAttrName,
+                  b.getDenseI64ArrayAttr(shape.price->numbers()));
+  kernel->setAttr(
+      KernelOp::pricedKeysAttrName,
+      AffineMapAttr::get(names.map({nameWorkspaceSizes(source, names)})));
+  if (shape.growsWithRows)
+    setLeastKeys(kernel, source, names);
+}
+
 void fa::setSplitAttributes(KernelOp kernel, const AttentionFunction &source,
                             const KernelShape &shape, SizeNames &names) {
   Builder b(kernel.getContext());
@@ -88,10 +108,7 @@ void fa::setSplitAttributes(KernelOp kernel, const AttentionFunction &source,
       KernelOp::splitKeysAttrName,
       AffineMapAttr::get(names.map({nameWorkspaceSizes(source, names)})));
   if (shape.growsWithRows)
-    kernel->setAttr(KernelOp::leastKeysAttrName,
-                    AffineMapAttr::get(
-                        names.map({nameWorkspaceSizes(source, names) -
-                                   names.size(source.q, source.q.number, 2)})));
+    setLeastKeys(kernel, source, names);
   if (shape.keysOfSplit)
     kernel->setAttr(KernelOp::keysOfSplitAttrName,
                     b.getI64IntegerAttr(shape.keysOfSplit));

@@ -34,6 +34,11 @@ mlir::AffineExpr nameWorkspaceSizes(const AttentionFunction &source,
 void setCounterAttributes(tile::KernelOp kernel,
                           const AttentionFunction &source, SizeNames &names);
 
+/// Sets what a launch of few keys compares the kernel by: its shape's price and
+/// how many keys there are.
+void setPriceAttributes(tile::KernelOp kernel, const AttentionFunction &source,
+                        const KernelShape &shape, SizeNames &names);
+
 /// Sets what a launch must know to take workspace and to choose splits.
 void setSplitAttributes(tile::KernelOp kernel, const AttentionFunction &source,
                         const KernelShape &shape, SizeNames &names);

@@ -7,6 +7,7 @@
 #include "fa/Launch/KernelInfo.h"
 
 #include "fa/Launch/TensorMap.h"
+#include "fa/Support/FewKeysPrice.h"
 
 #include <array>
 
@@ -148,16 +149,18 @@ static Failure checkWorkspace(const KernelInfo &kernel) {
         return failure;
   }
   for (const SizeExpr *expr :
-       {&kernel.splitKeys, &kernel.leastKeys, &kernel.packedHeads})
+       {&kernel.splitKeys, &kernel.leastKeys, &kernel.packedHeads,
+        &kernel.pricedKeys})
     if (!expr->steps.empty())
       if (Failure failure = checkGiven(kernel, *expr))
         return failure;
   if (!kernel.splitKeys.steps.empty())
     return {};
-  if (!kernel.leastKeys.steps.empty())
+  if (!kernel.leastKeys.steps.empty() && kernel.pricedKeys.steps.empty())
     return failOf(kernel,
-                  "expected how many keys there are (split_keys), where "
-                  "a row sees least_keys of them, found none");
+                  "expected how many keys there are (split_keys or "
+                  "priced_keys), where a row sees least_keys of them, found "
+                  "none");
   if (kernel.keysOfSplit)
     return failOf(kernel,
                   "expected how many keys there are (split_keys), "
@@ -247,6 +250,23 @@ static Failure checkRange(const KernelInfo &, std::string_view, const T &,
   return {};
 }
 
+static Failure checkPrice(const KernelInfo &kernel) {
+  size_t count = kernel.price.size();
+  if (count == 0)
+    return {};
+  if (count != FewKeysPrice::kNumbers)
+    return failOf(kernel, "expected a price of ", FewKeysPrice::kNumbers,
+                  " numbers, found ", count);
+  if (!FewKeysPrice::of(kernel.price).isInRange())
+    return failOf(kernel, "expected a price of times of 0 to ",
+                  FewKeysPrice::kMostTime, " ns, 1 to ",
+                  FewKeysPrice::kMostBlocks, " blocks and 1 to ",
+                  FewKeysPrice::kMostPercent, " percent, found another");
+  if (kernel.tile.size() != 2 || kernel.tile[1] < 1)
+    return failOf(kernel, "expected a tile beside a price, found none");
+  return {};
+}
+
 static Failure checkRanges(const KernelInfo &kernel) {
 #define KERNEL_FACT(TYPE, MEMBER, DEFAULT, RANGE, SINCE, KEY, DOC)             \
   if (Failure failure = checkRange(kernel, KEY, kernel.MEMBER, RANGE))         \
@@ -269,6 +289,8 @@ Failure fa::checkKernel(const KernelInfo &kernel) {
     if (Failure failure = checkRule(kernel, rule))
       return failure;
   if (Failure failure = checkRanges(kernel))
+    return failure;
+  if (Failure failure = checkPrice(kernel))
     return failure;
   if (kernel.persistent && kernel.programs > 1)
     return failOf(kernel, "expected 1 program of a persistent block, found ",

@@ -123,7 +123,7 @@ struct DescribedSplits {
 static bool haveSamePrograms(const KernelInfo &one, const KernelInfo &other) {
   return one.tile == other.tile && one.parts == other.parts &&
          one.fewerRows == other.fewerRows && one.halfRows == other.halfRows &&
-         one.fewPrograms == other.fewPrograms;
+         one.fewPrograms == other.fewPrograms && one.price == other.price;
 }
 
 /// The kernel or the one that splits the keys of the same programs; null
@@ -207,14 +207,59 @@ static bool packsHeads(const KernelInfo &kernel,
 }
 
 /// Whether the launch's programs are as the kernel asks for, whatever others
-/// take.
-static bool suits(LaunchPlace &place, const KernelInfo &kernel,
-                  std::span<const LaunchArgument> arguments) {
+/// take and however few they are.
+static bool suitsMany(LaunchPlace &place, const KernelInfo &kernel,
+                      std::span<const LaunchArgument> arguments) {
   return packsHeads(kernel, arguments) &&
          fillsClusters(place.kernels, kernel, arguments) &&
-         hasFewPrograms(place, kernel, arguments) &&
          hasManyPrograms(place, kernel, arguments) &&
          keepsBusy(place, kernel, arguments);
+}
+
+/// What the kernel is predicted to take; none where that is not known, or keys
+/// are not few.
+static std::optional<int64_t>
+priceFewKeys(const LaunchPlace &place, const KernelInfo &kernel,
+             std::span<const LaunchArgument> arguments) {
+  if (kernel.price.empty() || kernel.pricedKeys.steps.empty() ||
+      place.machine.processors == kHost)
+    return std::nullopt;
+  std::optional<int64_t> keys = evaluate(kernel.pricedKeys, arguments);
+  Result<int64_t> programs = countPrograms(kernel, arguments);
+  if (!keys || *keys > kFewKeys || !programs)
+    return std::nullopt;
+  int64_t least = kernel.leastKeys.steps.empty()
+                      ? *keys
+                      : evaluate(kernel.leastKeys, arguments).value_or(0);
+  return priceFewKeys({.programs = *programs,
+                       .processors = place.machine.processors,
+                       .keys = *keys,
+                       .leastKeys = least,
+                       .tileKeys = kernel.tile[1]},
+                      FewKeysPrice::of(kernel.price));
+}
+
+/// The cheapest of the kernels with a price, the first of several; null where
+/// keys are not few.
+static const KernelInfo *
+findCheapest(LaunchPlace &place, std::span<const LaunchArgument> arguments) {
+  if (place.cheapest)
+    return *place.cheapest;
+  const KernelInfo *cheapest = nullptr;
+  int64_t least = 0;
+  for (const KernelInfo &kernel : place.kernels) {
+    if (kernel.follows || kernel.price.empty() || !kernel.workspace.empty() ||
+        !fits(place, kernel, arguments) ||
+        !suitsMany(place, kernel, arguments))
+      continue;
+    auto cost = priceFewKeys(place, kernel, arguments);
+    if (cost && (!cheapest || *cost < least)) {
+      cheapest = &kernel;
+      least = *cost;
+    }
+  }
+  place.cheapest = cheapest;
+  return cheapest;
 }
 
 /// Rows of all tiles, those that are none among them; none without a tile.
@@ -314,17 +359,30 @@ static bool isLeftToSplits(LaunchPlace &place, const KernelInfo &kernel,
   return own && theirs && theirs->splits > 1 && theirs->cost < own->cost;
 }
 
+static LaunchPlace::Verdict
+judgeAnew(LaunchPlace &place, const KernelInfo &kernel,
+          std::span<const LaunchArgument> arguments) {
+  if (!suitsMany(place, kernel, arguments))
+    return LaunchPlace::NotMeant;
+  const KernelInfo *cheapest =
+      kernel.price.empty() ? nullptr : findCheapest(place, arguments);
+  if (cheapest)
+    return haveSamePrograms(kernel, *cheapest) ? LaunchPlace::Meant
+                                               : LaunchPlace::NotMeant;
+  if (!hasFewPrograms(place, kernel, arguments) ||
+      !savesRows(place, kernel, arguments))
+    return LaunchPlace::NotMeant;
+  return isLeftToSplits(place, kernel, arguments) ? LaunchPlace::LeftToSplits
+                                                  : LaunchPlace::Meant;
+}
+
 /// What a launch makes of the kernel, whose arguments it takes.
 static LaunchPlace::Verdict judge(LaunchPlace &place, const KernelInfo &kernel,
                                   std::span<const LaunchArgument> arguments) {
   LaunchPlace::Finding *found = place.find(kernel);
   if (found && found->verdict != LaunchPlace::NotYet)
     return found->verdict;
-  LaunchPlace::Verdict verdict =
-      !suits(place, kernel, arguments) || !savesRows(place, kernel, arguments)
-          ? LaunchPlace::NotMeant
-      : isLeftToSplits(place, kernel, arguments) ? LaunchPlace::LeftToSplits
-                                                 : LaunchPlace::Meant;
+  LaunchPlace::Verdict verdict = judgeAnew(place, kernel, arguments);
   if (found)
     found->verdict = verdict;
   return verdict;

@@ -26,6 +26,9 @@ struct LaunchPlace {
   ResidentBlocks residentBlocks = {};
   /// Whether a kernel is left to splits of another, which need workspace.
   bool prefersSplits = false;
+  /// Of kernels with a price, the one that costs least where keys are few; null
+  /// where they are not. Not there: nobody asked.
+  std::optional<const KernelInfo *> cheapest = {};
   /// The first kernel whose resident blocks are not known and matter.
   const KernelInfo *unknown = nullptr;
   /// What was found of a kernel: that it is not meant for what it asks of a
@@ -79,7 +82,8 @@ bool fits(LaunchPlace &place, const KernelInfo &kernel,
 
 /// Whether the launch, whose arguments the kernel takes, is one that the kernel
 /// is for: it has as few programs as the kernel asks for, comes in whole
-/// clusters, and no kernel behind it would have fewer rows or cost less.
+/// clusters, and no kernel behind it would have fewer rows or cost less. Of few
+/// keys: no other kernel with a price costs less.
 bool isMeantFor(LaunchPlace &place, const KernelInfo &kernel,
                 std::span<const LaunchArgument> arguments);
 

@@ -28,6 +28,34 @@ static int64_t percentOf(int64_t bytes, int64_t percent) {
 
 namespace {
 
+/// Programs that wait for arithmetic, each in `splits` blocks.
+struct ComputedPrograms {
+  int64_t programs, splits;
+  int64_t places; ///< blocks that run at a time
+  int64_t tiles;  ///< that a program has at most
+  int64_t tilesLess;
+  int64_t ofTile, ofEnds; ///< what they cost
+
+  int64_t blocks() const { return programs * splits; }
+  int64_t tilesOfAll() const {
+    return programs * tiles - programs * tilesLess / 2;
+  }
+  /// What all cost, shared by all places.
+  int64_t share() const {
+    return (tilesOfAll() * ofTile + blocks() * ofEnds) / places;
+  }
+  int64_t cost() const {
+    // Of the blocks in the order of their tiles, the one with this number.
+    auto ofBlock = [&](int64_t number) {
+      int64_t most = tiles - tilesLess * number / blocks();
+      return (most + splits - 1) / splits * ofTile + ofEnds;
+    };
+    int64_t waves = (blocks() + places - 1) / places;
+    int64_t cost = std::max(ofBlock(0), waves * ofBlock((waves - 1) * places));
+    return tilesLess ? std::max(cost, share()) : cost;
+  }
+};
+
 /// What a problem costs in so many splits, as Splits.h says.
 class Pricing {
 public:
@@ -42,9 +70,8 @@ public:
   /// Not more than it costs in so many splits or any more, where programs wait
   /// for arithmetic: all places have as much to do.
   int64_t leastOfComputing(int64_t splits) const {
-    int64_t blocks = p.programs * splits;
-    return (tilesOfAll() * ofTile() + blocks * ofEnds()) / places +
-           ofMerge(blocks);
+    ComputedPrograms computed = computedIn(splits);
+    return computed.share() + ofMerge(computed.blocks());
   }
 
 private:
@@ -73,23 +100,14 @@ private:
            wholeKib(blocks * p.tileRows * p.mergeTiles * costs.mergeRowBytes);
   }
 
-  int64_t tilesOfAll() const {
-    return p.programs * p.tiles - p.programs * p.tilesLess / 2;
+  ComputedPrograms computedIn(int64_t splits) const {
+    return {p.programs,  splits,   places,  p.tiles,
+            p.tilesLess, ofTile(), ofEnds()};
   }
-
   int64_t ofComputing(int64_t splits) const {
-    int64_t blocks = p.programs * splits;
-    int64_t ends = ofEnds();
-    // Of the blocks in the order of their tiles, the one with this number.
-    auto ofBlock = [&](int64_t number) {
-      int64_t tiles = p.tiles - p.tilesLess * number / blocks;
-      return (tiles + splits - 1) / splits * ofTile() + ends;
-    };
-    int64_t waves = (blocks + places - 1) / places;
-    int64_t cost = std::max(ofBlock(0), waves * ofBlock((waves - 1) * places));
-    if (p.tilesLess)
-      cost = std::max(cost, (tilesOfAll() * ofTile() + blocks * ends) / places);
-    return splits == 1 ? cost : cost + ofMerge(blocks);
+    ComputedPrograms computed = computedIn(splits);
+    int64_t cost = computed.cost();
+    return splits == 1 ? cost : cost + ofMerge(computed.blocks());
   }
 
   int64_t ofReading(int64_t splits) const {
@@ -184,6 +202,30 @@ bool fa::partsPay(const SplitProblem &problem, const LaunchCosts &costs) {
        alone = priceSplits(apart, costs);
   return together && alone &&
          together->cost * costs.partsPercent < alone->cost * 100;
+}
+
+int64_t fa::priceFewKeys(const FewKeysProblem &problem,
+                         const FewKeysPrice &price) {
+  // Beyond these, sums would overflow.
+  constexpr int64_t mostPrograms = int64_t(1) << 32;
+  int64_t programs = std::clamp<int64_t>(problem.programs, 1, mostPrograms);
+  int64_t keys = std::clamp<int64_t>(problem.keys, 0, kFewKeys);
+  bool isAlone = programs <= problem.processors;
+  int64_t percent = isAlone ? price.alonePercent : 100;
+  int64_t tiles = keys / problem.tileKeys;
+  int64_t ends =
+      price.program + (keys % problem.tileKeys ? price.lastTile : 0);
+  int64_t least =
+      std::clamp<int64_t>(problem.leastKeys / problem.tileKeys, 0, tiles);
+  ComputedPrograms computed = {
+      .programs = programs,
+      .splits = 1,
+      .places = problem.processors * (isAlone ? 1 : price.blocks),
+      .tiles = tiles,
+      .tilesLess = tiles - least,
+      .ofTile = percentOf(price.tile, percent),
+      .ofEnds = percentOf(ends, percent)};
+  return price.launch + computed.cost();
 }
 
 int64_t fa::chooseHostSplits(int64_t programs, int64_t keys) {

@@ -45,13 +45,10 @@ static constexpr int64_t kDecodeParts = 4, kDecodeQueryBytes = 16 * 128 * 2;
 /// at D 128 those are 0.9 (bench/results/2026-11-27-h100-layers.md).
 static constexpr int64_t kShortColumns = 64, kShortWindow = 128;
 
-/// Of two blocks on a processor, which are 1.0 to 1.7 of the rate of larger
-/// tiles in launches like these: keys, programs for each processor of rows that
-/// fill lines of 128 bytes (D 64, 128), and of others, and keys where programs
-/// are more (bench/results/2026-11-27-h100-few-keys.md).
+/// Of two blocks on a processor, which are up to 1.7 of the rate of larger tiles
+/// (bench/results/2026-11-27-h100-few-keys.md). Which launches take them:
+/// lib/Plan/FewKeys.h.
 static constexpr TileSize kPairedTile = {kWarpgroupRows, 64};
-static constexpr int64_t kPairedKeys = 256, kPairedPrograms = 4,
-                         kPairedUnevenPrograms = 2, kPairedManyKeys = 64;
 
 /// Queries of the heads of a group in one tile, chosen by what they cost: with
 /// so many, beside 128, 1.04 of the rate for 129 to 1024 queries, by choices
@@ -123,13 +120,8 @@ static SpecializedRules specializedRules(const PlanConstraints &asked) {
     rules.packedRows = 2 * kWarpgroupRows;
     rules.packedQueries = kPackedQueries;
     rules.clusterBlocks = kClusterBlocks;
-    if (!asked.kvTile && !asked.stages) {
+    if (!asked.kvTile && !asked.stages)
       rules.paired = kPairedTile;
-      rules.pairedKeys = kPairedKeys;
-      rules.pairedManyKeys = kPairedManyKeys;
-      rules.pairedPrograms = kPairedPrograms;
-      rules.pairedUnevenPrograms = kPairedUnevenPrograms;
-    }
   }
   rules.dynamicForAll = asked.schedule == "dynamic";
   if (rules.dynamicForAll)

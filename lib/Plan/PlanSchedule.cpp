@@ -17,9 +17,6 @@
 using namespace llvm;
 using namespace fa;
 
-/// More than the barriers of all channels take.
-static constexpr int64_t kBarrierBytes = 1024;
-
 /// A line of a tile in shared memory, as wide as the swizzle.
 static constexpr int64_t kLineBytes = 128;
 

@@ -22,6 +22,9 @@ namespace fa {
 /// (bench/results/2026-11-22-h200-decode.md).
 inline constexpr int64_t kDecodeTileBytes = 16384;
 
+/// Bytes of shared memory, more than the barriers of all channels take.
+inline constexpr int64_t kBarrierBytes = 1024;
+
 /// Blocks that fetch the same tiles together, where that pays or is asked for
 /// (bench/results/2026-11-23-h200-clusters.md).
 inline constexpr int64_t kClusterBlocks = 2;

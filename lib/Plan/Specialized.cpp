@@ -6,6 +6,7 @@
 
 #include "Specialized.h"
 
+#include "FewKeys.h"
 #include "Races.h"
 
 #include "fa/Plan/SchedulePlan.h"
@@ -21,9 +22,6 @@ static constexpr int64_t kRowsOfConsumer = 64;
 
 /// Columns of values that a warpgroup's dot has at most.
 static constexpr int64_t kMostColumns = 256;
-
-/// More than the barriers of all channels take.
-static constexpr int64_t kBarrierBytes = 1024;
 
 namespace {
 
@@ -77,18 +75,7 @@ public:
     shape.rows = rules.paired.rows;
     shape.columns = rules.paired.columns;
     shape.ownRows = shape.oneLoop = shape.someKeys = false;
-    shape.maxKeys = isSteep() ? rules.pairedKeys : rules.pairedManyKeys;
-    return shape;
-  }
-
-  /// The same for more keys, in launches of few programs.
-  KernelShape choosePairedFew(KernelShape many) const {
-    KernelShape shape = choosePaired(many);
-    bool fillsLines = fit.dim() % rules.slotColumns == 0 &&
-                      fit.dimV() % rules.slotColumns == 0;
-    shape.maxKeys = rules.pairedKeys;
-    shape.fewPrograms =
-        fillsLines ? rules.pairedPrograms : rules.pairedUnevenPrograms;
+    shape.maxKeys = kFewKeys;
     return shape;
   }
 
@@ -130,8 +117,24 @@ public:
   /// Whether there are kernels for few keys, two blocks of which share a
   /// processor.
   bool hasPairs() const {
-    return rules.pairedKeys && isPlain && widest <= 128 && !facts.isPacked &&
+    return rules.paired.rows && widest <= 128 && isPriced();
+  }
+
+  /// Whether it was measured what launches of few keys take. Where bits may not
+  /// depend on a batch, neither may the kernel.
+  bool isPriced() const {
+    return isPlain && !facts.isPacked && !facts.hasPages &&
+           !facts.hasNarrowKeys && !facts.hasHeadsApart() && !facts.splitKeys &&
            (hasEqualPrograms() || (isOne && isSteep()));
+  }
+
+  /// The same shape with its price, if it has one.
+  KernelShape priced(KernelShape shape) const {
+    if (!isPriced())
+      return shape;
+    shape.price = predictFewKeys(shape, facts, fit);
+    shape.growsWithRows = shape.pack == KernelShape::OneHead && isSteep();
+    return shape;
   }
 
   /// Whether splits walk their keys in one loop: two consumers with plain
@@ -362,13 +365,8 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
   }
   if (hasFew)
     all.push_back({"_roles_few", planner.chooseFew(many)});
-  if (hasFew && planner.hasPairs()) {
-    KernelShape paired = planner.choosePaired(many),
-                few = planner.choosePairedFew(many);
-    if (few.maxKeys > paired.maxKeys)
-      all.push_back({"_roles_paired_few", few});
-    all.push_back({"_roles_paired", paired});
-  }
+  if (hasFew && planner.hasPairs())
+    all.push_back({"_roles_paired", planner.choosePaired(many)});
   // Before what a launch takes that does not split.
   if (planner.hasSplits()) {
     all.push_back({"_roles", many});
@@ -385,7 +383,9 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
     all.back().shape.manyPrograms = rules.specialized.dynamicPrograms;
   }
   all.push_back({"_roles", many});
-  for (PlannedKernel &kernel : all)
+  for (PlannedKernel &kernel : all) {
     kernel.isAlternative = true;
+    kernel.shape = planner.priced(kernel.shape);
+  }
   return all;
 }

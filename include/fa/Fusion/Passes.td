@@ -408,7 +408,10 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
        of `NAME_roles` where that has more rows. `NAME_packed` is for launches
        in which it has at most half of their rows (`tile.half_rows`) then;
      - `NAME_roles_few`: fewer rows, for launches of few programs;
+     - `NAME_roles_paired`: at most 512 keys, two blocks to a processor;
      - `NAME_roles_clusters`: for full attention; blocks fetch together;
+       of these, a launch of at most 512 keys takes the one that is predicted to
+       take least time (`tile.price`), where nothing changes scores;
      - `NAME`: elements of a row are neighbours in memory, and rows begin at
        multiples of `alignment` bytes;
      - `NAME_strided`: any strides.

@@ -16,7 +16,7 @@
 namespace fa {
 
 /// Counts up with every change that an older reader would misunderstand.
-inline constexpr int64_t kBundleVersion = 11, kOldestBundleVersion = 2;
+inline constexpr int64_t kBundleVersion = 12, kOldestBundleVersion = 2;
 
 /// The first version whose targets for cards say what launches cost.
 inline constexpr int64_t kCostsVersion = 4;

@@ -14,6 +14,7 @@
 #ifndef FA_LAUNCH_SPLITS_H
 #define FA_LAUNCH_SPLITS_H
 
+#include "fa/Support/FewKeysPrice.h"
 #include "fa/Support/LaunchCosts.h"
 
 #include <optional>
@@ -118,6 +119,24 @@ std::optional<PricedSplits> priceSplits(const SplitProblem &problem,
 /// (bench/results/2026-11-30-h200-decode.md, 2026-11-30-h200-parts.md). More
 /// than two programs for each processor are as fast in blocks of one.
 bool partsPay(const SplitProblem &problem, const LaunchCosts &costs);
+
+/// What the price of few keys is counted from.
+struct FewKeysProblem {
+  int64_t programs = 0;
+  int64_t processors = 1; ///< of the card
+  int64_t keys = 0;       ///< kFewKeys at most
+  int64_t leastKeys = 0;  ///< that the first row sees; `keys`: all see as many
+  int64_t tileKeys = 1;
+};
+
+/// What a launch without splits is predicted to take, in nanoseconds of an
+/// H200: programs that wait for arithmetic, as above, `price.blocks` of them
+/// on a processor at a time. Where there is no program for each processor, each
+/// has one alone. Fitted to 1285 random shapes of at most 512 keys, D 64 to
+/// 256, each by up to five kernels: who takes the cheapest takes 1.005 of the
+/// time of the fastest, as a geometric mean
+/// (bench/results/2026-11-30-h200-few-keys.md).
+int64_t priceFewKeys(const FewKeysProblem &problem, const FewKeysPrice &price);
 
 /// The rule on the host: splits of at least 2048 keys, until there are 32
 /// programs. It does not look at threads, so that a result has the same bits

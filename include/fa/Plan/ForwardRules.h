@@ -60,14 +60,8 @@ struct SpecializedRules {
   /// two below those of the kernel for many programs.
   int64_t fewMiddleColumns = 0;
   /// Of kernels for few keys, two blocks of which run on a processor at a time:
-  /// their tile, and the most keys that they are taken for where later queries
-  /// see more keys or programs are few, else where they are many. 0 keys: there
-  /// are none.
-  TileSize paired;
-  int64_t pairedKeys = 0, pairedManyKeys = 0;
-  /// How many programs a processor has where they are few: of rows that fill
-  /// lines of tiles, and of others.
-  int64_t pairedPrograms = 0, pairedUnevenPrograms = 0;
+  /// their tile. 0: there are none.
+  TileSize paired = {0, 0};
   /// Rows of a kernel whose rows are the queries of all heads that share a KV
   /// head, beside which there is one of the tile for many programs where that
   /// has more, and the most queries that they are taken for; 0: there are none.

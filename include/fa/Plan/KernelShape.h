@@ -7,7 +7,10 @@
 #ifndef FA_PLAN_KERNELSHAPE_H
 #define FA_PLAN_KERNELSHAPE_H
 
+#include "fa/Support/FewKeysPrice.h"
+
 #include <cstdint>
+#include <optional>
 
 namespace fa {
 
@@ -21,8 +24,8 @@ struct KernelShape {
   /// Of Split: keys of each of them, which the launch does not choose; 0: as
   /// many tiles for each as for any other.
   int64_t keysOfSplit = 0;
-  /// Of Split: the later a program's rows are, the more keys they see, from the
-  /// first key on.
+  /// Of Split, or with a price: the later a program's rows are, the more keys
+  /// they see, from the first key on.
   bool growsWithRows = false;
   bool wideMerge = false; ///< a program merges whole rows, split by split
   /// Of Split, without wideMerge: the most splits that its merge loads at a
@@ -94,6 +97,9 @@ struct KernelShape {
   /// The kernel is meant for launches in which it has at most half as many rows
   /// as others.
   bool halfRows = false;
+  /// What launches of few keys are predicted to take, where that is known: the
+  /// kernel is meant for those in which it costs least.
+  std::optional<FewKeysPrice> price;
   /// Parts of a block that run a program, each on keys of its own.
   int64_t parts = 1;
 };

@@ -394,6 +394,62 @@ TEST(ChooseLaunch, VariantsOfHalfTheRows) {
   EXPECT_EQ(chosen(std::vector{small, fewer, whole}), "small");
 }
 
+/// Of few keys the kernel that is predicted to take least, whatever else it asks
+/// for; of more the others.
+TEST(ChooseLaunch, VariantsByPrice) {
+  KernelInfo small = makePlan().back(), large = small;
+  small.symbol = "small";
+  large.symbol = "large";
+  small.tile = {64, 64};
+  large.tile = {128, 64};
+  small.fewPrograms = 1;
+  large.fewerRows = true;
+  // A program of small takes less; a tile of it takes more.
+  small.price = {0, 100, 90, 90, 1, 100};
+  large.price = {0, 200, 50, 50, 1, 100};
+  for (KernelInfo *kernel : {&small, &large})
+    kernel->pricedKeys = size(0, 1);
+  auto chosen = [](std::span<const KernelInfo> plan, int64_t programs,
+                   int64_t count, int64_t processors = 3) {
+    EXPECT_FALSE(checkPlan(plan));
+    LaunchArgument arguments[] = {keys(programs, count)};
+    auto choice = chooseLaunch(plan, arguments, processors, Workspace());
+    auto found = findCandidates(plan, {{keys(programs, count)}, processors, 1});
+    std::string symbol =
+        choice ? choice->kernels.front().symbol : messageOf(std::move(choice));
+    EXPECT_TRUE(found && *found == std::vector{symbol});
+    return symbol;
+  };
+  std::vector<KernelInfo> plan = {small, large};
+  EXPECT_EQ(chosen(plan, 9, 64), "small");
+  EXPECT_EQ(chosen(plan, 9, 128), "small");
+  EXPECT_EQ(chosen(plan, 9, 192), "large");
+  EXPECT_EQ(chosen(plan, 9, 512), "large");
+  EXPECT_EQ(chosen({{large, small}}, 9, 64), "small");
+  // More keys: programs are too many for one, and the other has to have fewer
+  // rows.
+  EXPECT_EQ(chosen({{small, large}}, 3, 513), "small");
+  EXPECT_EQ(chosen({{small, large}}, 9, 513), "large");
+  // A host has no price.
+  EXPECT_EQ(chosen({{small, large}}, 9, 64, kHost), "large");
+
+  auto refused = [&](auto change) {
+    KernelInfo kernel = small;
+    change(kernel);
+    return checkPlan(std::vector{kernel}).message();
+  };
+  EXPECT_EQ(refused([](KernelInfo &k) { k.price.pop_back(); }),
+            "@small: expected a price of 6 numbers, found 5");
+  EXPECT_EQ(refused([](KernelInfo &k) { k.price[4] = 0; }),
+            "@small: expected a price of times of 0 to 1048576 ns, 1 to 64 "
+            "blocks and 1 to 1000 percent, found another");
+  EXPECT_EQ(refused([](KernelInfo &k) { k.tile = {}; }),
+            "@small: expected a tile beside a price, found none");
+  EXPECT_EQ(refused([](KernelInfo &k) { k.pricedKeys = size(0, 2); }),
+            "@small: its grid speaks of dimension 2 of argument 0, which there "
+            "is not");
+}
+
 /// Kernels with `fewer_rows` by what they cost: each beside what is taken
 /// without it, on persistent kernels' splits.
 TEST(ChooseLaunch, VariantsThatCostLess) {
@@ -769,8 +825,8 @@ TEST(ChooseLaunch, SplitsGoByTheShortestProgramAndTheMerge) {
   plan[0].leastKeys = none;
   EXPECT_EQ(
       checkPlan(plan).message(),
-      "@split: expected how many keys there are (split_keys), where a row "
-      "sees least_keys of them, found none");
+      "@split: expected how many keys there are (split_keys or priced_keys), "
+      "where a row sees least_keys of them, found none");
   plan = makePlan();
   plan[0].leastKeys = size(0, 2);
   EXPECT_TRUE(checkPlan(plan));

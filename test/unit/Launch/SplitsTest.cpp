@@ -466,3 +466,45 @@ TEST(Splits, PartsGoByCosts) {
   costs.partsAlonePercent = 1000;
   EXPECT_FALSE(fa::partsPay(problem, costs));
 }
+
+/// Of few keys: whole tiles, a last one that is not full, waves, and a program
+/// alone on a processor that two share.
+TEST(Splits, PriceOfFewKeys) {
+  FewKeysPrice price = {.launch = 1000,
+                        .program = 100,
+                        .tile = 10,
+                        .lastTile = 7,
+                        .blocks = 2,
+                        .alonePercent = 50};
+  auto costs = [&](int64_t programs, int64_t keys, int64_t least) {
+    return priceFewKeys({.programs = programs,
+                         .processors = 10,
+                         .keys = keys,
+                         .leastKeys = least,
+                         .tileKeys = 64},
+                        price);
+  };
+  EXPECT_EQ(costs(10, 128, 128), 1000 + 50 + 2 * 5);
+  EXPECT_EQ(costs(11, 128, 128), 1000 + 100 + 2 * 10);
+  EXPECT_EQ(costs(20, 128, 128), 1000 + 100 + 2 * 10);
+  EXPECT_EQ(costs(21, 128, 128), 1000 + 2 * (100 + 2 * 10));
+  EXPECT_EQ(costs(20, 129, 129), 1000 + 107 + 2 * 10);
+  EXPECT_EQ(costs(20, 63, 63), 1000 + 107);
+  EXPECT_EQ(costs(20, 0, 0), 1000 + 100);
+  // The longest first: of two waves the second is shorter.
+  EXPECT_EQ(costs(20, 512, 0), 1000 + 100 + 8 * 10);
+  EXPECT_EQ(costs(40, 512, 0), 1000 + 2 * (100 + 4 * 10));
+  EXPECT_EQ(costs(40, 512, -70), 1000 + 2 * (100 + 4 * 10));
+  // Nothing overflows.
+  price = {.launch = FewKeysPrice::kMostTime,
+           .program = FewKeysPrice::kMostTime,
+           .tile = FewKeysPrice::kMostTime,
+           .lastTile = FewKeysPrice::kMostTime};
+  EXPECT_GT(priceFewKeys({.programs = INT64_MAX,
+                          .processors = 1,
+                          .keys = INT64_MAX,
+                          .leastKeys = INT64_MIN,
+                          .tileKeys = 1},
+                         price),
+            0);
+}

@@ -93,11 +93,11 @@ TEST(Bundle, PicksTheCodeForACard) {
 }
 
 TEST(Bundle, RefusesWhatIsNotOne) {
-  constexpr std::string_view version = "\"flashtile_bundle\": 11";
+  constexpr std::string_view version = "\"flashtile_bundle\": 12";
   expectRefused(withMetadata(version, "\"flashtile_bundle\": 1"),
-                "expected a bundle of version 2 to 11, found version 1");
-  expectRefused(withMetadata(version, "\"flashtile_bundle\": 12"),
-                "expected a bundle of version 2 to 11, found version 12");
+                "expected a bundle of version 2 to 12, found version 1");
+  expectRefused(withMetadata(version, "\"flashtile_bundle\": 13"),
+                "expected a bundle of version 2 to 12, found version 13");
   EXPECT_TRUE(read(withMetadata(version, "\"flashtile_bundle\": 2")));
   expectRefused(withMetadata("\"follows\": true", "\"follows\": false"),
                 "expected workspace where there are splits, and only there");

@@ -81,6 +81,8 @@ static std::vector<KernelInfo> makePlan() {
   whole.persistent = true;
   whole.cluster = 2;
   whole.tile = {128, 64};
+  whole.pricedKeys = sizeOf(0, 2);
+  whole.price = {3400, 1577, 688, 712, 1, 100};
   whole.scratchBytes = 64;
   whole.rowStepLimit = 4096;
   whole.registers = 168;

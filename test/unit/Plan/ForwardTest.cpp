@@ -50,9 +50,8 @@ TEST(Forward, HasVariantsInTheOrderOfLaunches) {
             "attention_decode_parts 16x32+ attention_decode 16x32+ "
             "attention_packed 64x64+ attention_roles_fetched 128x128 "
             "attention_roles_packed 128x128+ attention_roles_few 64x128+ "
-            "attention_roles_paired_few 64x64 attention_roles_paired 64x64 "
-            "attention_roles 128x128+ attention_roles_clusters 128x128 "
-            "attention_roles 128x128 "
+            "attention_roles_paired 64x64 attention_roles 128x128+ "
+            "attention_roles_clusters 128x128 attention_roles 128x128 "
             "attention 128x64 attention_strided 64x64");
   AttentionFacts packed = ofHalves(128);
   packed.isPacked = true;
@@ -410,4 +409,47 @@ TEST(Forward, SharesRowsWhereValuesAreWide) {
   facts.valueDim = 640;
   EXPECT_EQ(planOf(facts, "sm_90a").substr(0, 27),
             "attention_decode 16x16+ att");
+}
+
+/// What launches of few keys are predicted to take: of plain scores and one
+/// shape, none with others.
+TEST(Forward, PricesFewKeys) {
+  auto priceOf = [](const AttentionFacts &facts, StringRef suffix) {
+    auto kernels = cantFail(
+        planForward(facts, forwardRules(cantFail(findMachine("sm_90a")),
+                                        cantFail(parseConstraints("")))));
+    auto found = find_if(kernels, [&](const PlannedKernel &kernel) {
+      return kernel.suffix == suffix && kernel.shape.price;
+    });
+    return found == kernels.end() ? FewKeysPrice() : *found->shape.price;
+  };
+  AttentionFacts facts = ofHalves(64);
+  EXPECT_EQ(priceOf(facts, "_roles_paired"),
+            (FewKeysPrice{.launch = 1500,
+                          .program = 1032,
+                          .tile = 884,
+                          .lastTile = 778,
+                          .blocks = 2,
+                          .alonePercent = 84}));
+  EXPECT_EQ(priceOf(facts, "_roles"), (FewKeysPrice{.launch = 3400,
+                                                    .program = 1425,
+                                                    .tile = 1327,
+                                                    .lastTile = 1204}));
+  // Rows of several heads, and rows that begin anywhere.
+  EXPECT_EQ(priceOf(facts, "_roles_packed_many").program, 2993);
+  EXPECT_EQ(priceOf(ofHalves(72), "_roles_paired").tile, 1495);
+  EXPECT_EQ(priceOf(ofHalves(80), "_roles_paired").tile, 884);
+  // Twice as many bytes in half of the rows.
+  EXPECT_EQ(priceOf(ofHalves(256), "_roles"), (FewKeysPrice{.launch = 3400,
+                                                            .program = 3604,
+                                                            .tile = 688,
+                                                            .lastTile = 712}));
+  facts.modifiesScores = true;
+  EXPECT_EQ(priceOf(facts, "_roles"), FewKeysPrice());
+  facts = ofHalves(64);
+  facts.splitKeys = 64;
+  EXPECT_EQ(priceOf(facts, "_roles"), FewKeysPrice());
+  facts = ofHalves(64);
+  facts.isPacked = true;
+  EXPECT_EQ(priceOf(facts, "_roles"), FewKeysPrice());
 }
