@@ -148,9 +148,8 @@ static Failure checkWorkspace(const KernelInfo &kernel) {
       if (Failure failure = checkGiven(kernel, expr))
         return failure;
   }
-  for (const SizeExpr *expr :
-       {&kernel.splitKeys, &kernel.leastKeys, &kernel.packedHeads,
-        &kernel.pricedKeys})
+  for (const SizeExpr *expr : {&kernel.splitKeys, &kernel.leastKeys,
+                               &kernel.packedHeads, &kernel.pricedKeys})
     if (!expr->steps.empty())
       if (Failure failure = checkGiven(kernel, *expr))
         return failure;

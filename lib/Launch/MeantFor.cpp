@@ -249,8 +249,7 @@ findCheapest(LaunchPlace &place, std::span<const LaunchArgument> arguments) {
   int64_t least = 0;
   for (const KernelInfo &kernel : place.kernels) {
     if (kernel.follows || kernel.price.empty() || !kernel.workspace.empty() ||
-        !fits(place, kernel, arguments) ||
-        !suitsMany(place, kernel, arguments))
+        !fits(place, kernel, arguments) || !suitsMany(place, kernel, arguments))
       continue;
     auto cost = priceFewKeys(place, kernel, arguments);
     if (cost && (!cheapest || *cost < least)) {

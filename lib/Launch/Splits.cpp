@@ -213,18 +213,17 @@ int64_t fa::priceFewKeys(const FewKeysProblem &problem,
   bool isAlone = programs <= problem.processors;
   int64_t percent = isAlone ? price.alonePercent : 100;
   int64_t tiles = keys / problem.tileKeys;
-  int64_t ends =
-      price.program + (keys % problem.tileKeys ? price.lastTile : 0);
+  int64_t ends = price.program + (keys % problem.tileKeys ? price.lastTile : 0);
   int64_t least =
       std::clamp<int64_t>(problem.leastKeys / problem.tileKeys, 0, tiles);
-  ComputedPrograms computed = {
-      .programs = programs,
-      .splits = 1,
-      .places = problem.processors * (isAlone ? 1 : price.blocks),
-      .tiles = tiles,
-      .tilesLess = tiles - least,
-      .ofTile = percentOf(price.tile, percent),
-      .ofEnds = percentOf(ends, percent)};
+  ComputedPrograms computed = {.programs = programs,
+                               .splits = 1,
+                               .places = problem.processors *
+                                         (isAlone ? 1 : price.blocks),
+                               .tiles = tiles,
+                               .tilesLess = tiles - least,
+                               .ofTile = percentOf(price.tile, percent),
+                               .ofEnds = percentOf(ends, percent)};
   return price.launch + computed.cost();
 }
 

@@ -19,7 +19,7 @@ struct MeasuredTile {
   int64_t launch;      ///< nanoseconds
   int64_t ofScore;     ///< picoseconds of a score of a whole tile of keys,
   int64_t ofLastScore; ///< and of one that is not full
-  int64_t ofRowByte;   ///< picoseconds of a byte of a row of Q and of the output
+  int64_t ofRowByte; ///< picoseconds of a byte of a row of Q and of the output
   int64_t alonePercent;
   int64_t unevenPercent; ///< of tiles of K and V whose rows are uneven
 };

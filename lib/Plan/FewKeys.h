@@ -11,9 +11,10 @@
 
 namespace fa {
 
-/// What launches of at most kFewKeys keys are predicted to take with specialized
-/// warps of this shape, whose scores nothing changes; none where such tiles were
-/// not measured. A shape with `maxKeys` has two blocks on a processor.
+/// What launches of at most kFewKeys keys are predicted to take with
+/// specialized warps of this shape, whose scores nothing changes; none where
+/// such tiles were not measured. A shape with `maxKeys` has two blocks on a
+/// processor.
 std::optional<FewKeysPrice> predictFewKeys(const KernelShape &shape,
                                            const AttentionFacts &facts,
                                            const TileFit &fit);

@@ -45,8 +45,8 @@ static constexpr int64_t kDecodeParts = 4, kDecodeQueryBytes = 16 * 128 * 2;
 /// at D 128 those are 0.9 (bench/results/2026-11-27-h100-layers.md).
 static constexpr int64_t kShortColumns = 64, kShortWindow = 128;
 
-/// Of two blocks on a processor, which are up to 1.7 of the rate of larger tiles
-/// (bench/results/2026-11-27-h100-few-keys.md). Which launches take them:
+/// Of two blocks on a processor, which are up to 1.7 of the rate of larger
+/// tiles (bench/results/2026-11-27-h100-few-keys.md). Which launches take them:
 /// lib/Plan/FewKeys.h.
 static constexpr TileSize kPairedTile = {kWarpgroupRows, 64};
 

@@ -38,7 +38,10 @@
 
 // For launches of few programs there is one with smaller tiles before it.
 // FEW: tile.kernel @causal_roles_few(
-// FEW-SAME: tile.alternative = @causal, tile.few_programs = 2 : i64, tile.shape = array<i64: 64, 128>
+// FEW-SAME: tile.alternative = @causal, tile.few_programs = 2 : i64, tile.least_keys = #[[LEAST:.*]], tile.price = array<i64: 1700, 770, 1138, 1351, 1, 100>, tile.priced_keys = #[[KEYS:.*]], tile.shape = array<i64: 64, 128>
+// Two blocks share a processor, for few keys. What launches of few keys take is predicted.
+// FEW: tile.kernel @causal_roles_paired(
+// FEW-SAME: tile.alternative = @causal, tile.at_most = array<i64: 1, 2, 512>, tile.least_keys = #[[LEAST]], tile.price = array<i64: 1500, 1032, 884, 778, 2, 84>, tile.priced_keys = #[[KEYS]], tile.shape = array<i64: 64, 64>
 // FEW: tile.kernel @causal_roles(
 // FEW-NOT: tile.few_programs
 // FEW-SAME: tile.shape = array<i64: 192, 128>

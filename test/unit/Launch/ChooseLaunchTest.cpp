@@ -394,8 +394,8 @@ TEST(ChooseLaunch, VariantsOfHalfTheRows) {
   EXPECT_EQ(chosen(std::vector{small, fewer, whole}), "small");
 }
 
-/// Of few keys the kernel that is predicted to take least, whatever else it asks
-/// for; of more the others.
+/// Of few keys the kernel that is predicted to take least, whatever else it
+/// asks for; of more the others.
 TEST(ChooseLaunch, VariantsByPrice) {
   KernelInfo small = makePlan().back(), large = small;
   small.symbol = "small";

@@ -431,19 +431,19 @@ TEST(Forward, PricesFewKeys) {
                           .lastTile = 778,
                           .blocks = 2,
                           .alonePercent = 84}));
-  EXPECT_EQ(priceOf(facts, "_roles"), (FewKeysPrice{.launch = 3400,
-                                                    .program = 1425,
-                                                    .tile = 1327,
-                                                    .lastTile = 1204}));
+  EXPECT_EQ(
+      priceOf(facts, "_roles"),
+      (FewKeysPrice{
+          .launch = 3400, .program = 1425, .tile = 1327, .lastTile = 1204}));
   // Rows of several heads, and rows that begin anywhere.
   EXPECT_EQ(priceOf(facts, "_roles_packed_many").program, 2993);
   EXPECT_EQ(priceOf(ofHalves(72), "_roles_paired").tile, 1495);
   EXPECT_EQ(priceOf(ofHalves(80), "_roles_paired").tile, 884);
   // Twice as many bytes in half of the rows.
-  EXPECT_EQ(priceOf(ofHalves(256), "_roles"), (FewKeysPrice{.launch = 3400,
-                                                            .program = 3604,
-                                                            .tile = 688,
-                                                            .lastTile = 712}));
+  EXPECT_EQ(
+      priceOf(ofHalves(256), "_roles"),
+      (FewKeysPrice{
+          .launch = 3400, .program = 3604, .tile = 688, .lastTile = 712}));
   facts.modifiesScores = true;
   EXPECT_EQ(priceOf(facts, "_roles"), FewKeysPrice());
   facts = ofHalves(64);
