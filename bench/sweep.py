@@ -284,7 +284,7 @@ def race(torch, loader, shape, folders):
         except Exception as e:
             torch.cuda.synchronize()
             print("  ", shape.name, name, "left out:", repr(e)[:160].replace("\n", " "), flush=True)
-    ms = gpu.race(functools.partial(gpu.event_times, torch), runners, rounds=5, burst_ms=6)
+    ms = gpu.race(functools.partial(gpu.event_times, torch), runners, rounds=5, burst_ms=6, seed=shape.name)
     return {name: t / 8 * 1e3 for name, t in ms.items()}
 
 
