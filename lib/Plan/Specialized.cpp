@@ -123,9 +123,9 @@ public:
   /// Whether it was measured what launches of few keys take. Where bits may not
   /// depend on a batch, neither may the kernel; who asks for splits gets them.
   bool isPriced() const {
-    return forward.splits <= 1 && isPlain && !facts.isPacked && !facts.hasPages &&
-           !facts.hasNarrowKeys && !facts.hasHeadsApart() && !facts.splitKeys &&
-           (hasEqualPrograms() || (isOne && isSteep()));
+    return forward.splits <= 1 && isPlain && !facts.isPacked &&
+           !facts.hasPages && !facts.hasNarrowKeys && !facts.hasHeadsApart() &&
+           !facts.splitKeys && (hasEqualPrograms() || (isOne && isSteep()));
   }
 
   /// The same shape with its price, if it has one.
