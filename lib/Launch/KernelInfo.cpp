@@ -256,13 +256,16 @@ static Failure checkPrice(const KernelInfo &kernel) {
   if (count != FewKeysPrice::kNumbers)
     return failOf(kernel, "expected a price of ", FewKeysPrice::kNumbers,
                   " numbers, found ", count);
-  if (!FewKeysPrice::of(kernel.price).isInRange())
-    return failOf(kernel, "expected a price of times of 0 to ",
-                  FewKeysPrice::kMostTime, " ns, 1 to ",
-                  FewKeysPrice::kMostBlocks, " blocks and 1 to ",
-                  FewKeysPrice::kMostPercent, " percent, found another");
+  for (size_t n = 0; n < count; ++n) {
+    const FewKeysPrice::Range &range = FewKeysPrice::kRanges[n];
+    int64_t number = kernel.price[n];
+    if (number < range.least || number > range.most)
+      return failOf(kernel, "expected a price whose ", range.name, " is ",
+                    range.least, " to ", range.most, ", found ", number);
+  }
   if (kernel.tile.size() != 2 || kernel.tile[1] < 1)
-    return failOf(kernel, "expected a tile beside a price, found none");
+    return failOf(kernel, "expected queries and keys of a tile beside a price, "
+                          "found none");
   return {};
 }
 

@@ -31,14 +31,11 @@ Result<int64_t> fa::countPrograms(const KernelInfo &kernel,
   return evaluateGrid(kernel, sizeOf, extents);
 }
 
-/// Whether rows of a tensor that the kernel fetches are two boxes of which none
-/// need begin where one of the card's 32 bytes does.
+/// Whether the kernel fetches a tensor of uneven rows.
 static bool hasUnevenRows(const KernelInfo &kernel) {
-  constexpr int64_t sectorBytes = 32, boxBytes = 128;
   return std::ranges::any_of(kernel.args, [](const ArgumentInfo &info) {
-    int64_t bytes =
-        info.sizes.size() == 4 ? info.sizes[3] * byteSize(info.type) : 0;
-    return info.access == Access::In && bytes > boxBytes && bytes % sectorBytes;
+    return info.access == Access::In && info.sizes.size() == 4 &&
+           isUnevenRow(info.sizes[3] * byteSize(info.type));
   });
 }
 
@@ -310,8 +307,7 @@ static LaunchPlace::Verdict judge(LaunchPlace &place, const KernelInfo &kernel,
 
 /// Whether the kernel has at most half as many rows as the one behind it that
 /// would be taken, or costs less or, where none of the two has costs, has at
-/// most three quarters of the rows, as it asks for. Kernels that have none on
-/// splits beside them are for few keys, where rows of one head are faster.
+/// most three quarters of the rows, as it asks for.
 static bool savesRows(LaunchPlace &place, const KernelInfo &kernel,
                       std::span<const LaunchArgument> arguments) {
   if (!kernel.fewerRows && !kernel.halfRows)
@@ -358,6 +354,8 @@ static bool isLeftToSplits(LaunchPlace &place, const KernelInfo &kernel,
   return own && theirs && theirs->splits > 1 && theirs->cost < own->cost;
 }
 
+/// `judge` of a kernel of which nothing was found yet. Where keys are few a
+/// price decides, and splits are those of the kernel that it finds.
 static LaunchPlace::Verdict
 judgeAnew(LaunchPlace &place, const KernelInfo &kernel,
           std::span<const LaunchArgument> arguments) {

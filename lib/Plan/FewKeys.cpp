@@ -6,6 +6,8 @@
 
 #include "FewKeys.h"
 
+#include "fa/Support/LaunchLimits.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -21,7 +23,7 @@ struct MeasuredTile {
   int64_t ofLastScore; ///< and of one that is not full
   int64_t ofRowByte; ///< picoseconds of a byte of a row of Q and of the output
   int64_t alonePercent;
-  int64_t unevenPercent; ///< of tiles of K and V whose rows are uneven
+  int64_t unevenPercent; ///< of tiles of K and V with isUnevenRow
 };
 
 } // namespace
@@ -39,13 +41,6 @@ static constexpr MeasuredTile kMeasuredTiles[] = {
 /// A byte of a row whose place is divided for: rows of several heads.
 static constexpr int64_t kPackedRowPercent = 210;
 
-/// Rows in memory that are longer than a box and do not begin where one of the
-/// card's 32 bytes does.
-static bool isUneven(int64_t rowBytes) {
-  constexpr int64_t boxBytes = 128, sectorBytes = 32;
-  return rowBytes > boxBytes && rowBytes % sectorBytes;
-}
-
 std::optional<FewKeysPrice> fa::predictFewKeys(const KernelShape &shape,
                                                const AttentionFacts &facts,
                                                const TileFit &fit) {
@@ -55,9 +50,8 @@ std::optional<FewKeysPrice> fa::predictFewKeys(const KernelShape &shape,
   });
   if (tile == std::end(kMeasuredTiles))
     return std::nullopt;
-  bool hasUnevenRows = isUneven(facts.bytes() * facts.headDim) ||
-                       isUneven(facts.bytes() * facts.valueDim);
-  // Picoseconds are counted in hundredths.
+  bool hasUnevenRows = isUnevenRow(facts.bytes() * facts.headDim) ||
+                       isUnevenRow(facts.bytes() * facts.valueDim);
   auto nanoseconds = [](int64_t picoseconds, int64_t percent) {
     return picoseconds * percent / (1000 * 100);
   };

@@ -88,6 +88,8 @@ static Expected<std::string> describe(Job &job, const Options &options) {
     else if (kernel.fewPrograms)
       out << ", for up to " << kernel.fewPrograms
           << " programs a multiprocessor";
+    if (!kernel.price.empty())
+      out << ", of few keys where it is predicted to take least";
     out << "\n";
   }
   return text;

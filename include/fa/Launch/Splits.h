@@ -131,10 +131,10 @@ struct FewKeysProblem {
 
 /// What a launch without splits is predicted to take, in nanoseconds of an
 /// H200: programs that wait for arithmetic, as above, `price.blocks` of them
-/// on a processor at a time. Where there is no program for each processor, each
-/// has one alone. Fitted to 1285 random shapes of at most 512 keys, D 64 to
-/// 256, each by up to five kernels: who takes the cheapest takes 1.005 of the
-/// time of the fastest, as a geometric mean
+/// on a processor at a time. Where there are no more programs than processors,
+/// each has one alone. Fitted to 1285 random shapes of at most 512 keys, D 64
+/// to 256, each by up to five kernels: who takes the cheapest takes 1.005 of
+/// the time of the fastest, as a geometric mean
 /// (bench/results/2026-11-30-h200-few-keys.md).
 int64_t priceFewKeys(const FewKeysProblem &problem, const FewKeysPrice &price);
 

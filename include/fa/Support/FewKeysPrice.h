@@ -28,8 +28,7 @@ inline constexpr int64_t kFewKeys = 512;
 /// Times in nanoseconds of an H200, of which ratios alone count.
 struct FewKeysPrice {
   static constexpr size_t kNumbers = 6;
-  static constexpr int64_t kMostTime = 1 << 20, kMostBlocks = 64,
-                           kMostPercent = 1000;
+  static constexpr int64_t kMostTime = 1 << 20;
 
   int64_t launch = 0;   ///< of a launch, whatever its programs
   int64_t program = 0;  ///< of a program besides its tiles of keys
@@ -50,14 +49,15 @@ struct FewKeysPrice {
     return {numbers[0], numbers[1], numbers[2],
             numbers[3], numbers[4], numbers[5]};
   }
-  /// Whether no sum of the rule overflows.
-  bool isInRange() const {
-    for (int64_t time : {launch, program, tile, lastTile})
-      if (time < 0 || time > kMostTime)
-        return false;
-    return blocks >= 1 && blocks <= kMostBlocks && alonePercent >= 1 &&
-           alonePercent <= kMostPercent;
-  }
+  /// What each of them may be, so that no sum of the rule overflows.
+  struct Range {
+    const char *name;
+    int64_t least, most;
+  };
+  static constexpr Range kRanges[kNumbers] = {
+      {"launch", 0, kMostTime},    {"program", 0, kMostTime},
+      {"tile", 0, kMostTime},      {"last tile", 0, kMostTime},
+      {"number of blocks", 1, 64}, {"percent", 1, 1000}};
 };
 
 } // namespace fa

@@ -1,4 +1,4 @@
-//===- LaunchLimits.h - the most that a launch may have ---------*- C++ -*-===//
+//===- LaunchLimits.h - what launches and plans have in common --*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -21,6 +21,10 @@ inline constexpr int64_t kMergeColumns = 128;
 /// The most blocks of a cluster: 8 run on every card (PTX ISA, "Cluster of
 /// Cooperative Thread Arrays").
 inline constexpr int64_t kMaxCluster = 8;
+
+/// Whether rows of so many bytes in memory are several boxes, of 128 bytes,
+/// that need not begin where one of the card's sectors of 32 bytes does.
+constexpr bool isUnevenRow(int64_t bytes) { return bytes > 128 && bytes % 32; }
 
 } // namespace fa
 

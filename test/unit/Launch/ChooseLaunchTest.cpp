@@ -426,6 +426,10 @@ TEST(ChooseLaunch, VariantsByPrice) {
   EXPECT_EQ(chosen(plan, 9, 192), "large");
   EXPECT_EQ(chosen(plan, 9, 512), "large");
   EXPECT_EQ(chosen({{large, small}}, 9, 64), "small");
+  // Where later rows see more keys there are fewer tiles: 720 and 850.
+  small.leastKeys = large.leastKeys = {{{SizeExpr::Const, 0}}};
+  EXPECT_EQ(chosen({{small, large}}, 9, 192), "small");
+  small.leastKeys = large.leastKeys = {};
   // More keys: programs are too many for one, and the other has to have fewer
   // rows.
   EXPECT_EQ(chosen({{small, large}}, 3, 513), "small");
@@ -441,10 +445,13 @@ TEST(ChooseLaunch, VariantsByPrice) {
   EXPECT_EQ(refused([](KernelInfo &k) { k.price.pop_back(); }),
             "@small: expected a price of 6 numbers, found 5");
   EXPECT_EQ(refused([](KernelInfo &k) { k.price[4] = 0; }),
-            "@small: expected a price of times of 0 to 1048576 ns, 1 to 64 "
-            "blocks and 1 to 1000 percent, found another");
+            "@small: expected a price whose number of blocks is 1 to 64, found "
+            "0");
+  EXPECT_EQ(refused([](KernelInfo &k) { k.price[2] = -1; }),
+            "@small: expected a price whose tile is 0 to 1048576, found -1");
   EXPECT_EQ(refused([](KernelInfo &k) { k.tile = {}; }),
-            "@small: expected a tile beside a price, found none");
+            "@small: expected queries and keys of a tile beside a price, found "
+            "none");
   EXPECT_EQ(refused([](KernelInfo &k) { k.pricedKeys = size(0, 2); }),
             "@small: its grid speaks of dimension 2 of argument 0, which there "
             "is not");
