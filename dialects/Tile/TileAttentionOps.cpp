@@ -157,18 +157,28 @@ template <typename OpT> static LogicalResult verifyInputs(OpT op) {
                        /*mayWiden=*/true)))
     return failure();
   SmallVector<Value> all(op.getKeyScales());
-  all.push_back(op.getValueScales());
+  if (op.getValueScales())
+    all.push_back(op.getValueScales());
+  bool areByKeys = false;
   for (Value scales : all) {
-    auto found = scales ? typeOf(scales) : RankedTensorType();
-    bool fits =
-        !found || (found.getRank() == 2 && found.getElementType().isF32() &&
-                   sameSize(found.getDimSize(0), k.getDimSize(0)) &&
-                   sameSize(found.getDimSize(1), k.getDimSize(1)));
-    if (!fits)
+    RankedTensorType found = typeOf(scales);
+    bool isByKeys = found.getRank() == 3;
+    if (!(found.getRank() == 2 || isByKeys) ||
+        !found.getElementType().isF32() ||
+        !sameSize(found.getDimSize(0), k.getDimSize(0)) ||
+        !sameSize(found.getDimSize(1), k.getDimSize(1)))
       return op.emitOpError("expects scales of f32 for each batch and head of "
-                            "k, found ")
+                            "k, or for some keys of each, found ")
              << found;
+    areByKeys |= isByKeys;
   }
+  std::optional<int64_t> keys = op.getScaleKeys();
+  if (keys && *keys < 1)
+    return op.emitOpError("expects scale_keys of 1 or more, found ") << *keys;
+  if (keys.has_value() != areByKeys)
+    return op.emitOpError("expects scale_keys beside scales of three dimensions"
+                          ", found ")
+           << (areByKeys ? "none" : "them with others");
   return success();
 }
 

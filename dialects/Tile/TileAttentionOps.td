@@ -43,6 +43,9 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
     KV head is to be multiplied with the number there: scores with the one,
     outputs with the other, as neither depends on j or d. There may be several
     `key_scales`: what the queries of a KV head are multiplied with is one, too.
+    Of `[b, hkv, n]` each number is for `scale_keys` keys that follow each other:
+    key j is multiplied with number j / `scale_keys`, and so is what P has for
+    value j. All that have three dimensions are for so many keys.
 
     q that is stored in 8 bits is widened before, by `arith.extf`: in a kernel
     as its tile is loaded.
@@ -69,7 +72,8 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
       Optional<AnyRankedTensor>:$rng, Variadic<AnyType>:$captures,
       OptionalAttr<F64Attr>:$probability, UnitAttr:$wide_p,
       DefaultValuedAttr<Tile_DotPrecisionAttr,
-                        "::fa::tile::DotPrecision::Ieee">:$precision);
+                        "::fa::tile::DotPrecision::Ieee">:$precision,
+      OptionalAttr<I64Attr>:$scale_keys);
   let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let assemblyFormat = [{
@@ -182,7 +186,8 @@ def Tile_OnlineAttentionOp : Tile_Op<"online_attention", [Pure,
       Optional<AnyRankedTensor>:$rng, Variadic<AnyType>:$captures,
       OptionalAttr<F64Attr>:$probability, UnitAttr:$wide_p,
       DefaultValuedAttr<Tile_DotPrecisionAttr,
-                        "::fa::tile::DotPrecision::Ieee">:$precision);
+                        "::fa::tile::DotPrecision::Ieee">:$precision,
+      OptionalAttr<I64Attr>:$scale_keys);
   let results = (outs AnyRankedTensor:$acc_out, AnyRankedTensor:$max_out,
       AnyRankedTensor:$sum_out);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);

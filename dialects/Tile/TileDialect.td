@@ -100,11 +100,13 @@ def Tile_SizeRuleDivisible : I32EnumCase<"Divisible", 2, "divisible">;
 def Tile_SizeRulePacked : I32EnumCase<"Packed", 3, "packed">;
 def Tile_SizeRuleOneMore : I32EnumCase<"OneMore", 4, "one_more">;
 def Tile_SizeRuleAtLeast : I32EnumCase<"AtLeast", 5, "at_least">;
+def Tile_SizeRuleCovers : I32EnumCase<"Covers", 6, "covers">;
 def Tile_SizeRuleKind
     : I32Enum<"SizeRuleKind", "what a kernel takes for granted of a size",
               [Tile_SizeRuleEqual, Tile_SizeRuleMultiple,
                Tile_SizeRuleDivisible, Tile_SizeRulePacked,
-               Tile_SizeRuleOneMore, Tile_SizeRuleAtLeast]> {
+               Tile_SizeRuleOneMore, Tile_SizeRuleAtLeast,
+               Tile_SizeRuleCovers]> {
   let cppNamespace = "::fa::tile";
 }
 def Tile_SizeRuleAttr : AttrDef<Tile_Dialect, "SizeRule"> {
@@ -120,7 +122,8 @@ def Tile_SizeRuleAttr : AttrDef<Tile_Dialect, "SizeRule"> {
        the two can be walked as one dimension;
      - `one_more`: its size is that one and 1, as offsets of the sequences of a
        batch are one more than these;
-     - `at_least`: its size is the number `factor` or more.
+     - `at_least`: its size is the number `factor` or more;
+     - `covers`: its size, times `factor`, is that one or more.
 
     ```mlir
     #tile.size_rule<equal 1[0], 0[0]>

@@ -210,6 +210,22 @@ LogicalResult ExpandDimsOp::verify() {
   return verifyResult(*this, getType(), sizes, input.getElementType());
 }
 
+LogicalResult RepeatOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType());
+  RankedTensorType result = getType();
+  if (input.getRank() < 1 || input.getRank() != result.getRank())
+    return emitOpError("expects tensors of one rank, of 1 or more, found ")
+           << input << " and " << result;
+  if (static_cast<int64_t>(getTimes()) < 1)
+    return emitOpError("expects to repeat 1 time or more, found ")
+           << static_cast<int64_t>(getTimes());
+  if (failed(verifySizeOperands(*this, result, getSizes())))
+    return failure();
+  auto sizes = llvm::to_vector(input.getShape());
+  sizes.back() = result.getShape().back();
+  return verifyResult(*this, result, sizes, input.getElementType());
+}
+
 //===----------------------------------------------------------------------===//
 // BroadcastOp, IotaOp
 //===----------------------------------------------------------------------===//

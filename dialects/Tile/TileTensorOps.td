@@ -209,6 +209,29 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let hasFolder = 1;
 }
 
+def Tile_RepeatOp : Tile_Op<"repeat", [Pure]> {
+  let summary = "each element of the last dimension, several times";
+  let description = [{
+    `r[.., i] = input[.., i / times]`, 0 behind the last of these, as a number for
+    each block of so many columns is one for each column. The other dimensions
+    are as large as the input's. Dynamic sizes of the result are given in order in
+    `sizes`.
+
+    ```mlir
+    %s = tile.repeat %x times 32 sizes %m, %n
+      : tensor<?x?xf32> -> tensor<?x?xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$times,
+      Variadic<Index>:$sizes);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `times` $times (`sizes` $sizes^)? attr-dict
+    `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let summary = "the index along one dimension";
   let description = [{

@@ -279,6 +279,10 @@ typedef struct faAttentionDesc {
   /* q is multiplied with a number of each batch (or sequence) and KV head,
    * which a launch reads on the device; asks for qType. */
   int32_t hasQueryScales;
+  /* Not 0: the numbers that hasScales asks for are each for so many keys that
+   * follow each other, f32 [b, hkv, n]: those of key j of a sequence are number
+   * j / scaleKeys, wherever it lies. */
+  int64_t scaleKeys;
 } faAttentionDesc;
 
 /* The arguments of a launch, in order: q [b, hq, sq, d], k [b, hkv, sk, d],
@@ -287,21 +291,22 @@ typedef struct faAttentionDesc {
  * sq] both), sinks (f32 [hq]), of dropout seed and offset (i64 [2]), offsets of
  * queries and of keys (i32 [b + 1] each), the table of pages, scales of keys
  * and of values, and then of queries (f32 [b, hkv] each, any strides, 0
- * included), the words of drafts (i32 [b, sq, w], w at least sq / 32 rounded
- * up; of packed queries [rows, w]: of query i bit n % 32 of word n / 32 is
- * whether it sees key sk - sq + n), then the scale (f32), the output [b, hq,
- * sq, dv], and if asked for the log-sum-exp (f32 [b, hq, sq]). With offsets, q
- * is [hq, rows, d], the output [hq, rows, dv] and the log-sum-exp [hq, rows];
- * with those of keys, k is [hkv, rows, d] and v [hkv, rows, dv]. Offsets are
- * read on the device alone: they ascend from 0 or more to at most the rows, and
- * rows that belong to no sequence are neither read nor written. With pages k is
- * [pages, hkv, page, d], v [pages, hkv, page, dv], with any strides, and the
- * pages of each sequence are a row of the table, i32 [b, m]. Of sequence n the
- * launch reads the first ceil(lengths[n] / page) entries, at the time that it
- * runs; they must be pages that there are, and lengths are 0 to m * page.
- * FA_ERROR_COMPILE is a problem that is not supported. The same problem is
- * compiled and loaded once a context, however many threads ask; where the
- * compilation fails, each fails by itself. The caller destroys the plan. */
+ * included; with scaleKeys those of keys and values [b, hkv, n]), the words of
+ * drafts (i32 [b, sq, w], w at least sq / 32 rounded up; of packed queries
+ * [rows, w]: of query i bit n % 32 of word n / 32 is whether it sees key sk -
+ * sq + n), then the scale (f32), the output [b, hq, sq, dv], and if asked for
+ * the log-sum-exp (f32 [b, hq, sq]). With offsets, q is [hq, rows, d], the
+ * output [hq, rows, dv] and the log-sum-exp [hq, rows]; with those of keys, k
+ * is [hkv, rows, d] and v [hkv, rows, dv]. Offsets are read on the device
+ * alone: they ascend from 0 or more to at most the rows, and rows that belong
+ * to no sequence are neither read nor written. With pages k is [pages, hkv,
+ * page, d], v [pages, hkv, page, dv], with any strides, and the pages of each
+ * sequence are a row of the table, i32 [b, m]. Of sequence n the launch reads
+ * the first ceil(lengths[n] / page) entries, at the time that it runs; they
+ * must be pages that there are, and lengths are 0 to m * page. FA_ERROR_COMPILE
+ * is a problem that is not supported. The same problem is compiled and loaded
+ * once a context, however many threads ask; where the compilation fails, each
+ * fails by itself. The caller destroys the plan. */
 FA_API faStatus faPlanCreateFromAttention(faContext context,
                                           const faAttentionDesc *desc,
                                           faPlan *plan) FA_NOEXCEPT;

@@ -88,6 +88,12 @@ private:
   }
   /// [b, hkv], like any matrix.
   RankedTensorType scalesType() { return perQueryType(b.getF32Type()); }
+  /// The same, or [b, hkv, n].
+  RankedTensorType keyScalesType() {
+    return RankedTensorType::get(
+        SmallVector<int64_t>(p.scaleKeys ? 3 : 2, ShapedType::kDynamic),
+        b.getF32Type());
+  }
   /// [b, sq, words], packed [rows, words].
   RankedTensorType draftType() {
     return RankedTensorType::get(
@@ -129,7 +135,7 @@ private:
     if (p.page)
       inputs.push_back(tableType());
     if (p.hasScales)
-      inputs.append(2, scalesType());
+      inputs.append(2, keyScalesType());
     if (p.hasQueryScales)
       inputs.push_back(scalesType());
     if (p.draft)
@@ -265,17 +271,24 @@ private:
       return x;
     return arith::ExtFOp::create(b, type.clone(element), x);
   }
-  /// `rows`, [b, h, s, d], times the number that `scales` has for b and h.
+  /// `rows`, [b, h, s, d], times the number that `scales` has for b and h, or
+  /// for some rows of them.
   Value scaled(Value rows, Value scales) {
     int64_t any = ShapedType::kDynamic;
     auto type = [&](ArrayRef<int64_t> shape) {
       return RankedTensorType::get(shape, b.getF32Type());
     };
-    scales = tile::ExpandDimsOp::create(b, type({any, any, 1}), scales, 2);
-    scales = tile::ExpandDimsOp::create(b, type({any, any, 1, 1}), scales, 3);
     SmallVector<Value> itsSizes;
     for (int64_t d = 0; d < 3; ++d)
       itsSizes.push_back(tensor::DimOp::create(b, rows, d));
+    bool areOfRows = cast<RankedTensorType>(scales.getType()).getRank() == 3;
+    if (areOfRows)
+      scales = tile::RepeatOp::create(b, type({any, any, any}), scales,
+                                      p.scaleKeys, itsSizes);
+    else
+      scales = tile::ExpandDimsOp::create(b, type({any, any, 1}), scales, 2);
+    scales = tile::ExpandDimsOp::create(
+        b, type({any, any, areOfRows ? any : 1, 1}), scales, 3);
     auto all = cast<RankedTensorType>(rows.getType());
     return arith::MulFOp::create(
         b, rows, tile::BroadcastOp::create(b, all, scales, itsSizes));

@@ -39,7 +39,7 @@ std::pair<Value, Value> Adjoints::resultsOf(AttentionOp op) {
       b, op.getOutput().getType(), rows, op.getQ(), op.getK(), op.getV(),
       op.getScale(), op.getKeyScales(), op.getValueScales(), op.getSink(),
       op.getRng(), op.getCaptures(), op.getProbabilityAttr(), op.getWideP(),
-      op.getPrecision());
+      op.getPrecision(), op.getScaleKeysAttr());
   IRMapping score, mask;
   op.getScore().cloneInto(&again.getScore(), score);
   op.getMask().cloneInto(&again.getMask(), mask);

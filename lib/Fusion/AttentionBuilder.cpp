@@ -115,8 +115,7 @@ KernelOp AttentionBuilder::build(StringRef name, StringRef entry) {
               memref::DimOp::create(b, qMemory, source.q.offsets ? 0 : 1),
               shape);
   buildCoordinates();
-  for (const ArgumentView &scales : source.keyScales)
-    scale = arith::MulFOp::create(b, scale, loadScale(scales));
+  takeKeyScales();
   if (shape.foldsMagnitude)
     takeSign();
   length = countKeys(rule, numKeys);

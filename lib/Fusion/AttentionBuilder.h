@@ -41,8 +41,20 @@ private:
   tile::DotPrecision precisionFor(mlir::Type element);
   /// `rows` of 8 bits as `element`s, which have all of their numbers.
   Value widened(Value rows, mlir::Type element);
+  /// Multiplies `scale` with what keys of this batch and head are multiplied
+  /// with.
+  void takeKeyScales();
   /// Splits `scale` into its magnitude and its sign.
   void takeSign();
+  /// The scales of the keys of a tile from `key` on, one a column of `x`, times
+  /// `factor`: numbers where there are no keys.
+  Value scalesOfKeys(const ArgumentView &scales, Value key, Value factor,
+                     mlir::RankedTensorType x);
+  /// The same as a vector of `columns`: where several are in a tile, and where
+  /// at most two of all `count` are.
+  Value gatherScales(Value numbers, Value key, mlir::RankedTensorType columns);
+  Value loadTwoScales(Value numbers, Value count, Value key,
+                      mlir::RankedTensorType columns);
   std::pair<Value, Value> buildScores(Value kTile, Value key, bool partial);
   mlir::SmallVector<RegionValue> regionArguments(Value key);
   int64_t findKeyMultiple();

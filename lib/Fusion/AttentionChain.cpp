@@ -285,6 +285,25 @@ static std::string findPrecision(AttentionChain &chain) {
   return "";
 }
 
+/// Sets how many keys scales of some keys are for. Gives the reason if they
+/// are for different numbers, or V has several.
+static std::string findScaleKeys(AttentionChain &chain) {
+  if (chain.valueScales.size() > 1)
+    return "V is multiplied with more than one number for each batch and head";
+  SmallVector<RowScales> all(chain.keyScales);
+  all.append(chain.valueScales);
+  for (const RowScales &scales : all) {
+    if (!scales.keys)
+      continue;
+    if (chain.scaleKeys && chain.scaleKeys != scales.keys)
+      return "K and V are multiplied with numbers for " +
+             std::to_string(chain.scaleKeys) + " and for " +
+             std::to_string(scales.keys) + " keys each";
+    chain.scaleKeys = scales.keys;
+  }
+  return "";
+}
+
 /// Puts leading dimensions along which K and V are shared behind the others.
 static void orderLeading(AttentionChain &chain) {
   int64_t n = chain.numLeading();
@@ -385,8 +404,8 @@ std::string AttentionChain::match(SoftmaxOp softmax, bool takeSentinels,
       !(chain.keyScales.empty() && chain.valueScales.empty()))
     return "scales of K and V count heads in another order than that in which "
            "they share K and V";
-  if (chain.valueScales.size() > 1)
-    return "V is multiplied with more than one number for each batch and head";
+  if (std::string reason = findScaleKeys(chain); !reason.empty())
+    return reason;
   if (std::string reason = findHeads(chain); !reason.empty())
     return reason;
   if (std::string reason = matchSink(chain); !reason.empty())

@@ -13,6 +13,12 @@
 
 namespace fa {
 
+/// What rows of K or V are multiplied with, in f32.
+struct RowScales {
+  mlir::Value numbers; ///< [b, hkv], or [b, hkv, n]
+  int64_t keys = 0;    ///< that each of n is for
+};
+
 /// One chain dot -> elementwise -> softmax -> dot, as found. Leading dimensions
 /// are all but the last two of the scores.
 struct AttentionChain {
@@ -30,9 +36,9 @@ struct AttentionChain {
                        ///< may divide those of q
   mlir::Value scores;  ///< what the score region starts from: scaled
   mlir::SmallVector<mlir::Value> factors; ///< scalars; the scale's
-  /// What K and V are multiplied with, f32 [b, hkv] each, in the program's
-  /// order.
-  mlir::SmallVector<mlir::Value> keyScales, valueScales;
+  /// What K and V are multiplied with, in the program's order.
+  mlir::SmallVector<RowScales> keyScales, valueScales;
+  int64_t scaleKeys = 0; ///< keys of those that are for some keys
   mlir::Value sink;     ///< [hq], or null
   mlir::Value modified; ///< what the score region yields, as a tensor
   mlir::SmallVector<Mask> masks;

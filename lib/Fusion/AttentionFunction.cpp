@@ -187,18 +187,22 @@ static std::string matchPages(AttentionFunction &match) {
 /// not a view of an argument.
 static std::string matchScales(AttentionFunction &match) {
   tile::OnlineAttentionOp op = match.attention;
-  SmallVector<Value> all(op.getKeyScales());
-  if (op.getValueScales())
-    all.push_back(op.getValueScales());
-  for (Value value : all) {
-    FailureOr<ArgumentView> found = ArgumentView::ofOperand(value);
+  constexpr StringLiteral reason =
+      "the scales of its keys or values are computed in the function, where a "
+      "view of an argument is expected";
+  // One tensor may be the scales of both.
+  for (Value scales : op.getKeyScales()) {
+    FailureOr<ArgumentView> found = ArgumentView::ofOperand(scales);
     if (failed(found) || found->isPart)
-      return "the scales of its keys or values are computed in the function, "
-             "where a view of an argument is expected";
-    if (value == op.getValueScales())
-      match.valueScales = *found;
-    else
-      match.keyScales.push_back(*found);
+      return reason.str();
+    match.keyScales.push_back(*found);
+  }
+  if (op.getValueScales()) {
+    FailureOr<ArgumentView> found =
+        ArgumentView::ofOperand(op.getValueScales());
+    if (failed(found) || found->isPart)
+      return reason.str();
+    match.valueScales = *found;
   }
   return "";
 }

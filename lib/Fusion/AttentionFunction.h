@@ -31,8 +31,9 @@ struct AttentionFunction {
   ArgumentView q, k, v;
   /// i32 [b, m], where k and v are pages [n, hkv, page, d] (tile.paged).
   std::optional<ArgumentView> table;
-  std::vector<ArgumentView> keyScales;     ///< f32 [b, hkv] each
-  std::optional<ArgumentView> valueScales; ///< f32 [b, hkv]
+  /// f32 [b, hkv] each, or [b, hkv, n] of which each is for some keys.
+  std::vector<ArgumentView> keyScales;
+  std::optional<ArgumentView> valueScales; ///< the same
   std::optional<ArgumentView> sink;        ///< f32 [hq]
   std::optional<ArgumentView> rng;    ///< i64 [2]: seed and offset of dropout
   std::vector<ArgumentView> captures; ///< of the captured tensors
@@ -44,6 +45,11 @@ struct AttentionFunction {
   /// may be one of values, too: what the other columns add up to is dropped.
   bool sharesTiles = false;
 };
+
+/// Whether each of `scales`, of keys or values, is for some keys of a head.
+inline bool isOfKeys(const ArgumentView &scales) {
+  return scales.dims.size() == 3;
+}
 
 /// Finds out whether `function` is one online attention on views of its
 /// arguments; else `reason` says what it is, and the result is of no use.

@@ -81,38 +81,71 @@ Value fa::peelFactors(Value value, SmallVectorImpl<Value> &factors) {
   return value;
 }
 
-/// What is repeated along the last two dimensions, [b, h]; null if that is not
-/// all that `value`, of rank 4, is.
-static Value findScales(Value value) {
-  auto broadcast = value.getDefiningOp<BroadcastOp>();
-  value = broadcast ? broadcast.getInput() : Value();
-  for (int64_t dim : {3, 2}) {
-    auto expand = value ? value.getDefiningOp<ExpandDimsOp>() : ExpandDimsOp();
-    if (!expand || static_cast<int64_t>(expand.getDim()) != dim)
-      return {};
-    value = expand.getInput();
+/// The numbers that `value`, [b, h, s], has for so many rows each, if it is
+/// [b, h, n] of which each is repeated, as far as there are rows; else itself,
+/// one for each row.
+static RowScales findRepeated(Value value) {
+  RowScales each = {value, 1};
+  if (auto repeat = value.getDefiningOp<RepeatOp>())
+    return {repeat.getInput(), static_cast<int64_t>(repeat.getTimes())};
+  if (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>()) {
+    if (!slice.hasUnitStride() || slice.getDroppedDims().any() ||
+        llvm::any_of(slice.getStaticOffsets(), [](int64_t n) { return n; }))
+      return each;
+    value = slice.getSource();
   }
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  // One of size 1 may be repeated.
-  bool isWhole =
-      type && type.getRank() == 2 && type.getElementType().isF32() &&
-      llvm::all_of(llvm::seq(2), [&](int64_t dim) {
-        return type.getDimSize(dim) == broadcast.getType().getDimSize(dim);
-      });
-  return isWhole ? value : Value();
+  auto collapse = value.getDefiningOp<tensor::CollapseShapeOp>();
+  auto repeat =
+      collapse ? collapse.getSrc().getDefiningOp<BroadcastOp>() : BroadcastOp();
+  auto expand = repeat && repeat.getType().getRank() == 4
+                    ? repeat.getInput().getDefiningOp<ExpandDimsOp>()
+                    : ExpandDimsOp();
+  if (!expand || expand.getDim() != 3 || repeat.getType().isDynamicDim(3))
+    return each;
+  ArrayRef<int64_t> from = typeOf(expand.getInput()).getShape(),
+                    to = repeat.getType().getShape();
+  // Of two dimensions that become one, the last two have to be these.
+  if (from != to.drop_back() || typeOf(collapse).getRank() != 3 ||
+      collapse.getReassociationIndices().back().size() != 2)
+    return each;
+  return {expand.getInput(), to.back()};
 }
 
-Value fa::peelScales(Value rows, SmallVectorImpl<Value> &scales) {
+/// What `value`, of rank 4, has for each of its first two dimensions, [b, h],
+/// or of its first three, and repeats along the others; no numbers if that is
+/// not all that it is.
+static RowScales findScales(Value value) {
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  auto expand = broadcast ? broadcast.getInput().getDefiningOp<ExpandDimsOp>()
+                          : ExpandDimsOp();
+  if (!expand || expand.getDim() != 3)
+    return {};
+  value = expand.getInput();
+  if (auto rows = value.getDefiningOp<ExpandDimsOp>();
+      rows && rows.getDim() == 2)
+    value = rows.getInput();
+  RankedTensorType type = typeOf(value);
+  // One of size 1 may be repeated.
+  bool isWhole = type.getElementType().isF32() &&
+                 (type.getRank() == 2 || type.getRank() == 3) &&
+                 type.getShape() ==
+                     broadcast.getType().getShape().take_front(type.getRank());
+  if (!isWhole)
+    return {};
+  return type.getRank() == 3 ? findRepeated(value) : RowScales{value};
+}
+
+Value fa::peelScales(Value rows, SmallVectorImpl<RowScales> &scales) {
   auto product = rows.getDefiningOp<arith::MulFOp>();
   if (!product || product.getType() != rows.getType() ||
       typeOf(rows).getRank() != 4)
     return rows;
   for (auto [x, y] : {std::pair(product.getLhs(), product.getRhs()),
                       std::pair(product.getRhs(), product.getLhs())}) {
-    Value found = findScales(y);
-    if (!found)
+    RowScales found = findScales(y);
+    if (!found.numbers)
       continue;
-    SmallVector<Value> inner;
+    SmallVector<RowScales> inner;
     Value source = peelScales(x, inner);
     if (!source.getDefiningOp<arith::ExtFOp>())
       continue;

@@ -30,10 +30,10 @@ mlir::Value peelFactors(mlir::Value value,
                         llvm::SmallVectorImpl<mlir::Value> &factors);
 
 /// `rows`, [b, h, s, d], widened to f32 and multiplied with numbers for each b
-/// and h, without the products: `scales` gets these numbers, [b, h] each, the
-/// first one first. Else `rows`.
+/// and h or for some rows of each, without the products: `scales` gets these
+/// numbers, the first one first. Else `rows`.
 mlir::Value peelScales(mlir::Value rows,
-                       llvm::SmallVectorImpl<mlir::Value> &scales);
+                       llvm::SmallVectorImpl<RowScales> &scales);
 
 /// Takes masks off the end of the score computation; with `takeSentinels`,
 /// finite numbers that are meant as −inf as well.

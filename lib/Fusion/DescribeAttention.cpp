@@ -119,6 +119,7 @@ AttentionFacts fa::describeAttention(const AttentionFunction &source) {
     facts.mask.hasLowerBound = facts.mask.readsRows = true;
   }
   facts.hasNarrowKeys = tile::isStorageFloat(attention.getK().getType());
+  facts.modifiesScores |= attention.getScaleKeys().has_value();
   facts.hasNarrowQueries = tile::isStorageFloat(attention.getQ().getType());
   return facts;
 }

@@ -275,14 +275,17 @@ struct TileFuseAttention final
     auto lse = chain.lse ? RankedTensorType::get(sizes, b.getF32Type())
                          : RankedTensorType();
     sizes.push_back(typeOf(v).getDimSize(3));
+    SmallVector<Value> keyScales = llvm::map_to_vector(
+        chain.keyScales, [](const RowScales &all) { return all.numbers; });
     auto attention = AttentionOp::create(
         b, RankedTensorType::get(sizes, element), lse, q, k, v, scale,
-        chain.keyScales,
-        chain.valueScales.empty() ? Value() : chain.valueScales.front(),
+        keyScales,
+        chain.valueScales.empty() ? Value() : chain.valueScales.front().numbers,
         chain.sink, chain.dropout ? chain.dropout.getRng() : Value(),
         regions.captures.values.getArrayRef(),
         chain.dropout ? chain.dropout.getProbabilityAttr() : FloatAttr(),
-        chain.wideP, chain.precision);
+        chain.wideP, chain.precision,
+        chain.scaleKeys ? b.getI64IntegerAttr(chain.scaleKeys) : IntegerAttr());
     regions.moveInto(attention);
     return attention;
   }

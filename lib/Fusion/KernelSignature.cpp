@@ -233,6 +233,11 @@ static RuleList getRules(const AttentionFunction &source) {
   for (const ArgumentView *scales : source.scales()) {
     rules.addEqual(*scales, scales->number, 0, q, q.number, 0);
     rules.addEqual(*scales, scales->number, 1, k, k.number, 1);
+    // How many keys a packed sequence or one in pages has, the device knows.
+    if (isOfKeys(*scales) && !k.offsets && !source.table && k.hasOwnSize(2))
+      rules.add(SizeRuleKind::Covers, scales->number, scales->dims[2].parts[0],
+                k.number, k.dims[2].parts[0],
+                *tile::OnlineAttentionOp(source.attention).getScaleKeys());
     rules.addLayout(*scales, scales->number);
   }
   for (const AttentionFunction::Result &result : source.results) {

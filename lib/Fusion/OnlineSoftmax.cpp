@@ -74,7 +74,7 @@ static void makeOnline(AttentionOp op) {
       b, TypeRange{accType, rows, rows}, op.getQ(), op.getK(), op.getV(),
       op.getScale(), op.getKeyScales(), op.getValueScales(), acc, max, sum,
       op.getRng(), op.getCaptures(), op.getProbabilityAttr(), op.getWideP(),
-      op.getPrecision());
+      op.getPrecision(), op.getScaleKeysAttr());
   if (Attribute lists = op->getAttr(TileDialect::blockListsAttrName))
     online->setAttr(TileDialect::blockListsAttrName, lists);
   online.getScore().takeBody(op.getScore());

@@ -39,7 +39,7 @@ bool fa::hasFoldableScale(OnlineAttentionOp attention) {
 }
 
 bool fa::hasFoldableMagnitude(OnlineAttentionOp attention) {
-  return !attention.getKeyScales().empty() &&
+  return !attention.getKeyScales().empty() && !attention.getScaleKeys() &&
          mayBePositive(attention.getScale());
 }
 
@@ -88,6 +88,11 @@ Value ProgramBuilder::countRows(Value memory) {
 Value ProgramBuilder::loadScale(const ArgumentView &scales) {
   Value memory = scales.build(b, kernel.getArgument(scales.number));
   return memref::LoadOp::create(b, memory, ValueRange{batch, kvHead});
+}
+
+bool ProgramBuilder::raisesWeights() const {
+  tile::OnlineAttentionOp op = attention;
+  return !op.getWideP() && getElementTypeOrSelf(op.getQ().getType()).isF16();
 }
 
 void ProgramBuilder::findRows(Value tileNumber, bool fromEnd) {
@@ -281,11 +286,15 @@ Value ProgramBuilder::applyEpilogue(ArrayRef<Operation *> epilogue,
 
 void ProgramBuilder::storeResults(OnlineFinalizeOp finalize, Value column) {
   Value zero = index(0), output = finalize.getOutput();
-  if (source.valueScales)
+  Value factor;
+  if (source.valueScales && !isOfKeys(*source.valueScales))
+    factor = loadScale(*source.valueScales);
+  else if (source.valueScales && raisesWeights())
+    factor =
+        arith::ConstantOp::create(b, b.getF32FloatAttr(1.0f / kRaisedWeights));
+  if (factor)
     output = arith::MulFOp::create(
-        b, output,
-        broadcast(loadScale(*source.valueScales),
-                  cast<RankedTensorType>(output.getType())));
+        b, output, broadcast(factor, cast<RankedTensorType>(output.getType())));
   for (const AttentionFunction::Result &result : source.results) {
     Value dest = queryView(resultMemory(result));
     Value value = applyEpilogue(result.epilogue,

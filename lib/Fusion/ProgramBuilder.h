@@ -54,6 +54,12 @@ protected:
   /// The number of `scales` for this program's batch and KV head.
   Value loadScale(const ArgumentView &scales);
 
+  /// P of f16 is rounded kRaisedWeights times as large where it is multiplied
+  /// with scales of values: 448 · scale is one of f16's numbers, as outputs
+  /// are, so that nothing overflows, and less of P is below the normal ones.
+  static constexpr float kRaisedWeights = 256;
+  bool raisesWeights() const;
+
   //===--- State ---===//
   /// Nothing seen yet, or the sink; accumulators of `columns`.
   mlir::SmallVector<Value> initialState(int64_t columns, bool withSink);

@@ -101,6 +101,13 @@ private:
                                   broadcast.getSizes()) &&
                  understandBroadcast(broadcast);
         })
+        .Case([&](RepeatOp repeat) {
+          bool good = sizes.setDynamic(repeat.getResult(), repeat.getSizes());
+          for (int64_t d = 1; d < SizeTable::rankOf(repeat.getInput()); ++d)
+            good &= sizes.unite(repeat.getResult(), d - 1, repeat.getInput(),
+                                d - 1);
+          return good;
+        })
         .Case<IotaOp>([&](IotaOp iota) {
           return sizes.setDynamic(iota.getResult(), iota.getSizes());
         })

@@ -49,24 +49,31 @@ llvm::Expected<Tensor> Evaluator::evaluateRegion(Region &region,
 }
 
 /// Multiplies `tensor`, [b, h, ..], with the number of `scales`, [b, hkv], for
-/// each batch and KV head of it.
-static llvm::Error scaleHeads(Tensor &tensor, const Tensor &scales) {
+/// each batch and KV head of it or, of [b, hkv, n], for each `scaleKeys` of its
+/// last dimension, the keys: 0 where there are none.
+static llvm::Error scaleHeads(Tensor &tensor, const Tensor &scales,
+                              int64_t scaleKeys) {
   int64_t heads = tensor.sizes[1], ofScales = scales.sizes[1];
   if (scales.sizes[0] != tensor.sizes[0] || ofScales == 0 || heads % ofScales)
     return llvm::createStringError(
         "expected scales of " + llvm::Twine(tensor.sizes[0]) +
         " batches and of heads that divide " + llvm::Twine(heads) + ", found " +
         llvm::Twine(scales.sizes[0]) + " and " + llvm::Twine(ofScales));
-  int64_t rest = tensor.sizes[2] * tensor.sizes[3];
+  int64_t keys = tensor.sizes[3], rest = tensor.sizes[2] * keys;
+  bool isOfKeys = scales.sizes.size() == 3;
+  int64_t each = isOfKeys ? scales.sizes[2] : 1;
   for (auto [n, x] : llvm::enumerate(tensor.floats)) {
-    int64_t head = n / rest % heads, batch = n / rest / heads;
-    x *= scales.floats[batch * ofScales + head / (heads / ofScales)];
+    int64_t head = n / rest % heads, batch = n / rest / heads,
+            at = isOfKeys ? n % keys / scaleKeys : 0;
+    int64_t row = batch * ofScales + head / (heads / ofScales);
+    x *= at < each ? scales.floats[row * each + at] : 0;
   }
   return llvm::Error::success();
 }
 
 llvm::Expected<Tensor> Evaluator::scaledProducts(Value q, Value k, Value scale,
                                                  ValueRange keyScales,
+                                                 int64_t scaleKeys,
                                                  tile::DotPrecision factors) {
   Type type = scale.getType();
   auto product =
@@ -78,7 +85,7 @@ llvm::Expected<Tensor> Evaluator::scaledProducts(Value q, Value k, Value scale,
   for (double &s : scores.floats)
     s *= factor;
   for (Value scales : keyScales)
-    if (llvm::Error error = scaleHeads(scores, get(scales)))
+    if (llvm::Error error = scaleHeads(scores, get(scales), scaleKeys))
       return error;
   return rounded(std::move(scores), type);
 }
@@ -129,12 +136,19 @@ llvm::Error Evaluator::attend(tile::AttentionOp op, const Tensor &scores) {
     *p = rounded(std::move(*p), tile::isStorageFloat(op.getV().getType())
                                     ? op.getQ().getType()
                                     : op.getV().getType());
+  int64_t scaleKeys = op.getScaleKeys().value_or(1);
+  bool areOfKeys =
+      op.getValueScales() && get(op.getValueScales()).sizes.size() == 3;
+  if (areOfKeys)
+    if (llvm::Error error = scaleHeads(*p, get(op.getValueScales()), scaleKeys))
+      return error;
   auto output = dot(*p, get(op.getV()), /*transposed=*/false, nullptr,
                     precision, op.getPrecision());
   if (!output)
     return output.takeError();
-  if (op.getValueScales())
-    if (llvm::Error error = scaleHeads(*output, get(op.getValueScales())))
+  if (op.getValueScales() && !areOfKeys)
+    if (llvm::Error error =
+            scaleHeads(*output, get(op.getValueScales()), scaleKeys))
       return error;
   values[op.getOutput()] =
       rounded(std::move(*output), op.getOutput().getType());
@@ -148,8 +162,9 @@ llvm::Error Evaluator::attend(tile::AttentionOp op, const Tensor &scores) {
 }
 
 llvm::Error Evaluator::evaluateAttention(tile::AttentionOp op) {
-  auto products = scaledProducts(op.getQ(), op.getK(), op.getScale(),
-                                 op.getKeyScales(), op.getPrecision());
+  auto products =
+      scaledProducts(op.getQ(), op.getK(), op.getScale(), op.getKeyScales(),
+                     op.getScaleKeys().value_or(1), op.getPrecision());
   if (!products)
     return located(op, products.takeError());
   auto scores = modifyAndMask(std::move(*products), op.getScore(), op.getMask(),

@@ -73,7 +73,7 @@ Evaluator::backwardRows(tile::AttentionBackwardOp op) {
   Type type = op.getScale().getType();
   BackwardRows rows;
   auto products = scaledProducts(op.getQ(), op.getK(), op.getScale(), {},
-                                 op.getPrecision());
+                                 /*scaleKeys=*/1, op.getPrecision());
   if (!products)
     return products.takeError();
   rows.products = std::move(*products);

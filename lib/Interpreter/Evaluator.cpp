@@ -138,6 +138,10 @@ llvm::Expected<Tensor> Evaluator::compute(Operation *op) {
             result.sizes.insert(result.sizes.begin() + op.getDim(), 1);
             return result;
           })
+          .Case([&](tile::RepeatOp op) {
+            return repeat(get(op.getInput()), op.getTimes(),
+                          sizesOf(op.getType(), op.getSizes()));
+          })
           .Case([&](tile::TransposeOp op) {
             return transpose(get(op.getInput()), op.getPermutation());
           })

@@ -68,10 +68,11 @@ private:
                                          size_t number,
                                          const BackwardRows &rows);
   /// The products of queries and keys times the scales; `keyScales` may be
-  /// none.
+  /// none, those of three dimensions are for `scaleKeys` keys each.
   llvm::Expected<Tensor> scaledProducts(mlir::Value q, mlir::Value k,
                                         mlir::Value scale,
                                         mlir::ValueRange keyScales,
+                                        int64_t scaleKeys,
                                         tile::DotPrecision factors);
   /// The scores of scaled products: −inf where a key is masked.
   llvm::Expected<Tensor> modifyAndMask(Tensor scores, mlir::Region &score,

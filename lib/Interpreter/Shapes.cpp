@@ -118,6 +118,27 @@ llvm::Expected<Tensor> interp::broadcast(const Tensor &input,
   return strided(input, sizes, strides);
 }
 
+llvm::Expected<Tensor> interp::repeat(const Tensor &input, int64_t times,
+                                      ArrayRef<int64_t> sizes) {
+  if (ArrayRef(input.sizes).drop_back() != sizes.drop_back())
+    return llvm::createStringError(
+        "expected the sizes of " + formatSizes(input.sizes) +
+        " but for the last, found " + formatSizes(sizes));
+  Tensor result(sizes, input.isFloat);
+  int64_t columns = sizes.back(), given = input.sizes.back();
+  for (int64_t n = 0, count = result.count(); n < count; ++n) {
+    int64_t from = n % columns / times;
+    if (from >= given)
+      continue;
+    from += n / columns * given;
+    if (input.isFloat)
+      result.floats[n] = input.floats[from];
+    else
+      result.ints[n] = input.ints[from];
+  }
+  return result;
+}
+
 Tensor interp::iota(ArrayRef<int64_t> sizes, int64_t dim) {
   Tensor result(sizes, /*isFloat=*/false);
   Sizes strides(sizes.size(), 0);

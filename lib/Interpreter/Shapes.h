@@ -45,6 +45,11 @@ Tensor spread(const Tensor &value, llvm::ArrayRef<int64_t> sizes);
 llvm::Expected<Tensor> broadcast(const Tensor &input,
                                  llvm::ArrayRef<int64_t> sizes);
 
+/// A tensor of `sizes` of whose last dimension `times` elements are each one of
+/// `input`, 0 behind them; the others must agree.
+llvm::Expected<Tensor> repeat(const Tensor &input, int64_t times,
+                              llvm::ArrayRef<int64_t> sizes);
+
 /// Each element's index along `dim`.
 Tensor iota(llvm::ArrayRef<int64_t> sizes, int64_t dim);
 

@@ -144,6 +144,16 @@ static Failure checkRule(const SizeRule &rule,
                          second.sizes[rule.otherDim] + 1, ", in dimension ",
                          rule.dim, ", found ", size);
   }
+  if (rule.kind == SizeRule::Covers) {
+    int64_t covered = second.sizes[rule.otherDim];
+    int64_t needed = covered / rule.factor + (covered % rule.factor != 0);
+    if (size >= needed)
+      return {};
+    return argumentError(
+        rule.argument, "expected at least ", needed, " in dimension ", rule.dim,
+        ", one for each ", rule.factor, " of the ", covered, " of dimension ",
+        rule.otherDim, " of argument ", rule.other, ", found ", size);
+  }
   bool multiple = rule.kind == SizeRule::Multiple;
   int64_t other;
   if (__builtin_mul_overflow(second.sizes[rule.otherDim], rule.factor, &other))

@@ -130,9 +130,11 @@ static Failure checkRule(const KernelInfo &kernel, const SizeRule &rule) {
       (usesOther && !hasGivenSize(kernel, rule.other, rule.otherDim)))
     return failOf(kernel, "its size rule '", name(rule.kind),
                   "' speaks of a dimension that there is not");
-  if (rule.kind == SizeRule::Divisible && rule.factor < 1)
-    return failOf(kernel, "expected a divisor of at least 1, found ",
-                  rule.factor);
+  if ((rule.kind == SizeRule::Divisible || rule.kind == SizeRule::Covers) &&
+      rule.factor < 1)
+    return failOf(kernel, "expected a ",
+                  rule.kind == SizeRule::Covers ? "factor" : "divisor",
+                  " of at least 1, found ", rule.factor);
   return {};
 }
 
@@ -392,7 +394,7 @@ Failure fa::checkPlan(std::span<const KernelInfo> kernels) {
 static constexpr std::string_view kAccesses[] = {"in", "out", "inout"};
 static constexpr std::string_view kRules[] = {
     "equal",   "multiple", "divisible", "packed",
-    "at_most", "one_more", "at_least"};
+    "at_most", "one_more", "at_least",  "covers"};
 static constexpr std::string_view kOpcodes[] = {
     "const", "size", "add", "mul", "floordiv", "ceildiv", "mod"};
 

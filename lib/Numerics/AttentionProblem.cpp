@@ -37,6 +37,13 @@ static SmallVector<int64_t, 4> rowSizes(bool isPacked, int64_t rows,
   return {batch, heads, longest, dim};
 }
 
+SmallVector<int64_t, 4> AttentionProblem::scaleSizes() const {
+  SmallVector<int64_t, 4> sizes = {batch, numKvHeads};
+  if (scaleKeys)
+    sizes.push_back(llvm::divideCeil(seqKv, scaleKeys));
+  return sizes;
+}
+
 SmallVector<int64_t, 4> AttentionProblem::querySizes(int64_t dim) const {
   return rowSizes(hasOffsets, rowsQ, batch, numHeads, seqQ, dim);
 }
@@ -169,6 +176,14 @@ Error AttentionProblem::verifyNarrow() const {
     return createStringError("expected keys and values of 8 bits beside "
                              "queries of " +
                              name(*qType) + ", found " + name(type));
+  if (scaleKeys < 0)
+    return createStringError("expected scales of 1 key or more, found "
+                             "scale-keys=" +
+                             Twine(scaleKeys));
+  if (scaleKeys && !hasScales)
+    return createStringError("expected scales of keys and values with "
+                             "scale-keys=" +
+                             Twine(scaleKeys) + ", found none");
   if (!kvType && !hasScales)
     return Error::success();
   if (!kvType)
@@ -367,6 +382,8 @@ std::string AttentionProblem::str() const {
     out << " kv=" << name(*kvType);
   if (kvType && !hasScales)
     out << " kv-scales=none";
+  if (scaleKeys)
+    out << " scale-keys=" << scaleKeys;
   if (qType && !hasQueryScales)
     out << " q-scale=none";
   if (draft)

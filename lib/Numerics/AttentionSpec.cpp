@@ -26,7 +26,8 @@ void AttentionSpec::applyDefaults() {
 static constexpr StringLiteral kKnownKeys =
     "b hq hkv sq sk d dv type precision causal window prefix documents lengths "
     "softcap alibi scale bias sink layout lse backward dlse ragged tq tk "
-    "page pages dropout kv kv-scales out q-scale split-keys values-in-keys "
+    "page pages dropout kv kv-scales scale-keys out q-scale split-keys "
+    "values-in-keys "
     "draft";
 
 static Error badValue(StringRef key, StringRef value, StringRef expected) {
@@ -58,7 +59,8 @@ static Error parseSize(StringRef key, StringRef value, AttentionProblem &p,
                                                  {"tq", &p.rowsQ},
                                                  {"tk", &p.rowsKv},
                                                  {"page", &p.page},
-                                                 {"split-keys", &p.splitKeys}};
+                                                 {"split-keys", &p.splitKeys},
+                                                 {"scale-keys", &p.scaleKeys}};
   for (auto [name, size] : sizes)
     if (key == name) {
       known = true;
@@ -209,6 +211,8 @@ static Error setNarrowTypes(AttentionSpec &spec) {
     return error;
   if (Error error = needs("kv-scales", p.kvType.has_value(), "kv"))
     return error;
+  if (Error error = needs("scale-keys", p.kvType.has_value(), "kv"))
+    return error;
   p.hasScales = p.kvType && !spec.given.contains("kv-scales");
   p.hasQueryScales = p.qType && !spec.given.contains("q-scale");
   return Error::success();
@@ -247,6 +251,8 @@ Expected<AttentionSpec> fa::parseAttentionSpec(StringRef spec) {
     return error;
   if (result.given.contains("split-keys") && p.splitKeys < 1)
     return badValue("split-keys", Twine(p.splitKeys).str(), "1 key or more");
+  if (result.given.contains("scale-keys") && p.scaleKeys < 1)
+    return badValue("scale-keys", Twine(p.scaleKeys).str(), "1 key or more");
   if (p.valuesInKeys && !result.given.insert("dv").second)
     return createStringError("attention key 'dv': expected 'values-in-keys' "
                              "alone, which says it, found both");

@@ -170,14 +170,36 @@ static Error makeTable(const AttentionProblem &p, Generator &seeds,
 static constexpr double kStored = 32;
 
 /// Scales from half to one and a half of what values are stored with.
-static Expected<HostTensor> makeScales(const AttentionProblem &p,
+static Expected<HostTensor> makeScales(ArrayRef<int64_t> sizes,
                                        Generator &seeds) {
-  auto scales = HostTensor::create(ElementType::F32, {p.batch, p.numKvHeads});
+  auto scales = HostTensor::create(ElementType::F32, sizes);
   if (scales)
     scales->forEach([&](char *scale) {
       storeElement(scale, ElementType::F32, (0.5 + seeds.uniform()) / kStored);
     });
   return scales;
+}
+
+/// NaN in the scales that are behind those of the last key of a sequence.
+static void poisonScales(const AttentionProblem &p, const AttentionInputs &in,
+                         HostTensor &scales) {
+  std::vector<double> offsets, lengths;
+  if (in.keyOffsets)
+    offsets = in.keyOffsets->toDoubles();
+  if (in.lengths)
+    lengths = in.lengths->toDoubles();
+  for (int64_t b = 0; b < p.batch && p.scaleKeys; ++b) {
+    auto keys = static_cast<double>(p.seqKv);
+    if (in.keyOffsets)
+      keys = offsets[b + 1] - offsets[b];
+    if (in.lengths)
+      keys = std::min(keys, lengths[b]);
+    for (int64_t h = 0; h < p.numKvHeads; ++h)
+      for (int64_t n =
+               llvm::divideCeil(static_cast<int64_t>(keys), p.scaleKeys);
+           n < scales.sizes()[2]; ++n)
+        scales.set({b, h, n}, std::numeric_limits<double>::quiet_NaN());
+  }
 }
 
 /// NaN in the rows that no key of a sequence lies in.
@@ -308,11 +330,13 @@ Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
     poisonPages(p, in);
   }
   if (p.hasScales)
-    for (std::optional<HostTensor> *scales : {&in.kScale, &in.vScale})
-      if (Error e = assign(*scales, makeScales(p, seeds)))
+    for (std::optional<HostTensor> *scales : {&in.kScale, &in.vScale}) {
+      if (Error e = assign(*scales, makeScales(p.scaleSizes(), seeds)))
         return e;
+      poisonScales(p, in, **scales);
+    }
   if (p.hasQueryScales)
-    if (Error e = assign(in.qScale, makeScales(p, seeds)))
+    if (Error e = assign(in.qScale, makeScales({p.batch, p.numKvHeads}, seeds)))
       return e;
   if (p.draft)
     if (Error e = assign(in.draft, makeDraft(p, in, seeds)))

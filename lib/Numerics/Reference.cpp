@@ -106,13 +106,17 @@ private:
     for (int64_t j = 0, n = weights.size(); j < n; ++j) {
       if (weights[j] < 0)
         continue;
-      T weight = loops.roundOperand(weights[j] / sum);
+      T weight =
+          p.scaleKeys
+              ? loops.roundWeight(weights[j] * loops.valueScale(b, hk, j))
+              : loops.roundOperand(weights[j] / sum);
       const T *value = loops.valueRow(b, hk, j);
       for (int64_t d = 0; d < p.headDimV; ++d)
         acc[d] += weight * value[d];
     }
     for (int64_t d = 0; d < p.headDimV; ++d)
-      out[d] = loops.roundResult(acc[d] * loops.valueScale(b, hk));
+      out[d] = loops.roundResult(
+          p.scaleKeys ? acc[d] / sum : acc[d] * loops.valueScale(b, hk, 0));
   }
 
   const AttentionProblem &p;

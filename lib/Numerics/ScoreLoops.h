@@ -92,6 +92,14 @@ public:
     return roundsOperands ? static_cast<T>(roundToTf32(static_cast<float>(x)))
                           : x;
   }
+  /// A probability, before it is divided by the sum of its row, times what its
+  /// value is multiplied with, rounded to the inputs' type: of f16 256 times as
+  /// large (docs/numerics.md, line 17). A largest one is 1: where a few scales
+  /// are for many keys, what rounding them loses is the same in many rows.
+  T roundWeight(T x) const {
+    T raise = typeOut == ElementType::F16 ? T(256) : T(1);
+    return roundOperand(x * raise) / raise;
+  }
   double roundResult(T x) const {
     return isReference ? x : roundTo(typeOut, x);
   }
@@ -128,15 +136,15 @@ public:
   const T *valueRow(int64_t b, int64_t hk, int64_t j) const {
     return v.data() + keyNumber(b, hk, j) * p.headDimV;
   }
-  /// What q, k and v of a KV head are multiplied with.
+  /// What q, k and v of a KV head, and of key j, are multiplied with.
   T queryScale(int64_t b, int64_t hk) const {
     return p.hasQueryScales ? qScales[b * p.numKvHeads + hk] : T(1);
   }
-  T keyScale(int64_t b, int64_t hk) const {
-    return p.hasScales ? kScales[b * p.numKvHeads + hk] : T(1);
+  T keyScale(int64_t b, int64_t hk, int64_t j) const {
+    return p.hasScales ? kScales[scaleNumber(b, hk, j)] : T(1);
   }
-  T valueScale(int64_t b, int64_t hk) const {
-    return p.hasScales ? vScales[b * p.numKvHeads + hk] : T(1);
+  T valueScale(int64_t b, int64_t hk, int64_t j) const {
+    return p.hasScales ? vScales[scaleNumber(b, hk, j)] : T(1);
   }
   T sinkOf(int64_t h) const { return static_cast<T>(sink[h]); }
 
@@ -183,7 +191,7 @@ public:
     int64_t hk = h / p.groupSize();
     const T *key = keyRow(b, hk, j);
     T s = dot(queryRow(b, h, i), key, p.headDim) *
-          (static_cast<T>(p.effectiveScale()) * keyScale(b, hk) *
+          (static_cast<T>(p.effectiveScale()) * keyScale(b, hk, j) *
            queryScale(b, hk));
     T slope = 1;
     if (p.softcap != 0) {
@@ -206,6 +214,10 @@ public:
   }
 
 private:
+  int64_t scaleNumber(int64_t b, int64_t hk, int64_t j) const {
+    int64_t head = b * p.numKvHeads + hk;
+    return p.scaleKeys ? head * p.scaleSizes()[2] + j / p.scaleKeys : head;
+  }
   /// Whether key j is one of the draft's, and its bit for query i is not set.
   bool isLeftOut(int64_t b, int64_t i, int64_t j) const {
     int64_t n = j - diagonalOf(b, 0);

@@ -166,7 +166,7 @@ std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
         describeTensor(ElementType::I32, {p.batch, p.tableWidth()}));
   if (p.hasScales)
     arguments.insert(arguments.end(), 2,
-                     describeTensor(ElementType::F32, {p.batch, p.numKvHeads}));
+                     describeTensor(ElementType::F32, p.scaleSizes()));
   if (p.hasQueryScales)
     arguments.push_back(
         describeTensor(ElementType::F32, {p.batch, p.numKvHeads}));

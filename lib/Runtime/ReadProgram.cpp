@@ -86,6 +86,7 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
           Twine(static_cast<int>(desc.kvType)));
   }
   problem.hasScales = desc.hasScales;
+  problem.scaleKeys = desc.scaleKeys;
   if (desc.qType != 0 && desc.qType != desc.type) {
     problem.qType = elementTypeOf(desc.qType);
     if (!problem.qType)

@@ -201,7 +201,7 @@ private:
                        const TileLayout &layout) {
     OpBuilder b(before);
     RankedTensorType type = withLayout(typeOf(value), layout);
-    // What is the same everywhere is made where it is wanted.
+    // What is known anywhere is made where it is wanted.
     SplatElementsAttr splat;
     if (matchPattern(value, m_Constant(&splat)))
       return arith::ConstantOp::create(b, value.getLoc(),
@@ -210,6 +210,10 @@ private:
         uniform && !isTile(uniform.getInput()))
       return BroadcastOp::create(b, value.getLoc(), type, uniform.getInput(),
                                  ValueRange{});
+    // Numbers of rows may be those of columns, too.
+    if (auto numbers = value.getDefiningOp<IotaOp>())
+      return IotaOp::create(b, value.getLoc(), type, numbers.getDim(),
+                            ValueRange{});
     return ConvertOp::create(b, value.getLoc(), type, value);
   }
 

@@ -53,14 +53,18 @@ static Value transposeOf(Value value) {
   return transpose ? transpose.getResult() : Value();
 }
 
+/// Whether elements of results are of the same rows or columns as those of
+/// operands.
+static bool keepsPlaces(Operation *op) {
+  return OpTrait::hasElementwiseMappableTraits(op) || isa<GatherOp>(op);
+}
+
 /// Whether a vector's elements belong to columns: it is expanded above.
 static bool isColumnVector(Value value) {
   if (auto reduce = value.getDefiningOp<ReduceOp>())
     return reduce.getDim() == 0;
   llvm::SetVector<Operation *> users;
-  getForwardSlice(value, &users, ForwardSliceOptions([](Operation *op) {
-                    return OpTrait::hasElementwiseMappableTraits(op);
-                  }));
+  getForwardSlice(value, &users, ForwardSliceOptions(keepsPlaces));
   auto expandsAbove = [](Value vector) {
     return llvm::any_of(vector.getUsers(), [](Operation *user) {
       auto expand = dyn_cast<ExpandDimsOp>(user);
@@ -77,7 +81,7 @@ static bool isColumnVector(Value value) {
 static std::optional<int64_t> sizeOfTileWith(Value vector, unsigned dim) {
   llvm::SetVector<Operation *> users;
   getForwardSlice(vector, &users, ForwardSliceOptions([](Operation *op) {
-                    return OpTrait::hasElementwiseMappableTraits(op) ||
+                    return keepsPlaces(op) ||
                            isa<ExpandDimsOp, BroadcastOp>(op);
                   }));
   for (Operation *user : users)

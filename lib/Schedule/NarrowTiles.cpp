@@ -79,8 +79,20 @@ std::string fa::whyNotWidened(const FetchedTiles &tiles) {
   return why;
 }
 
+/// Whether `tile` is multiplied with a number for each column.
+static bool isScaledByColumns(Value tile) {
+  auto product = tile.getDefiningOp<arith::MulFOp>();
+  return product && llvm::any_of(product->getOperands(), [](Value factor) {
+           auto repeated = factor.getDefiningOp<BroadcastOp>();
+           return repeated && isTile(repeated.getInput());
+         });
+}
+
 void fa::multiplyInHalves(DotOp dot) {
   auto rounding = dot.getA().getDefiningOp<arith::TruncFOp>();
+  // Scales of values may be of any size, which f16 has not.
+  if (rounding && isScaledByColumns(rounding.getIn()))
+    return;
   auto widening = dot.getB().getDefiningOp<arith::ExtFOp>();
   if (!rounding || !rounding->hasOneUse() || !widening ||
       !widening->hasOneUse() || !loadOf(widening.getOut()))

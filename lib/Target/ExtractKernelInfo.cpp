@@ -89,6 +89,8 @@ static SizeRule::Kind kindOf(tile::SizeRuleKind kind) {
     return SizeRule::OneMore;
   case tile::SizeRuleKind::AtLeast:
     return SizeRule::AtLeast;
+  case tile::SizeRuleKind::Covers:
+    return SizeRule::Covers;
   }
   llvm_unreachable("every kind is handled");
 }

@@ -72,17 +72,30 @@ def scale_arrays(q_scale, k_scale, v_scale):
     return {"hasScales": k_scale, "v_scale": v_scale, "hasQueryScales": q_scale}
 
 
-def as_scales(name, found, b, heads):
+def as_scales(name, found, b, heads, scale_keys=None):
     """Scales as a launch takes them, [b, heads], of any strides: one for each
-    sequence and KV head, for each head, or one for all."""
+    sequence and KV head, for each head, or one for all; with `scale_keys` those of
+    keys and values [b, heads, n], where n is what there is."""
     if found.type != fa.F32:
         raise ValueError(f"expected {name} of {NAMES[fa.F32]}, found {NAMES[found.type]}")
-    wanted, shape = (b, heads), (1,) * (2 - len(found.shape)) + found.shape
-    if len(shape) != 2 or any(has not in (1, size) for has, size in zip(shape, wanted)):
+    wanted = (b, heads)
+    if scale_keys is not None and name != "q_scale":
+        if not found.shape:
+            raise ValueError(f"expected {name} of shape {(b, heads, 'n')} with scale_keys, found ()")
+        wanted += found.shape[-1:]
+    missing = len(wanted) - len(found.shape)
+    shape = (1,) * missing + found.shape
+    if missing < 0 or any(has not in (1, size) for has, size in zip(shape, wanted)):
         raise ValueError(f"expected {name} of shape {wanted}, found {found.shape}")
-    strides = (0,) * (2 - len(found.shape)) + found.strides
-    strides = [0 if has == 1 else step for has, step in zip(shape, strides)]
+    strides = (0,) * missing + found.strides
+    strides = [0 if has == 1 and size != 1 else step for has, size, step in zip(shape, wanted, strides)]
     return Tensor(found.owner, found.type, wanted, strides, found.data, found.target, found.writable)
+
+
+def positive(name, number):
+    if int(number) < 1:
+        raise ValueError(f"expected {name} of 1 or more, found {number}")
+    return int(number)
 
 
 def element_types(q, k, out, out_dtype):
@@ -144,7 +157,7 @@ def describe_inputs(options, tensors, given):
     return members, [q, k, v, *tensors[3:], scale]
 
 
-def _prepare(options, tensors, given, out_dtype=None):
+def _prepare(options, tensors, given, out_dtype=None, scale_keys=None):
     """The launch of a call. `tensors` are its arrays as `Tensor`, `given` says
     which of the optional ones there are; what is not among them is new and
     row-major."""
@@ -154,9 +167,11 @@ def _prepare(options, tensors, given, out_dtype=None):
     members, arguments = describe_inputs(options, tensors, given)
     q, k, v = arguments[:3]
     members.update(element_types(q, k, out, out_dtype))
+    if scale_keys is not None:
+        members["scaleKeys"] = positive("scale_keys", scale_keys)
     for n, member in enumerate(given, 3):
         if member in SCALES:
-            arguments[n] = as_scales(SCALES[member], arguments[n], q.shape[0], k.shape[1])
+            arguments[n] = as_scales(SCALES[member], arguments[n], q.shape[0], k.shape[1], scale_keys)
     b, hq, sq, _ = q.shape
     dv = v.shape[3]
     shape = (b, sq, hq, dv) if layout == "bshd" else (b, hq, sq, dv)
@@ -226,6 +241,7 @@ def attention(
     q_scale=None,
     k_scale=None,
     v_scale=None,
+    scale_keys=None,
     layout="bhsd",
     return_lse=False,
     out=None,
@@ -252,7 +268,9 @@ def attention(
     none.
     q, k, v may be float8_e4m3fn, or k and v beside a q of 16 bits; q_scale,
     k_scale, v_scale: float32 [b, hkv], [hkv] or one for all, what they are
-    multiplied with. out_dtype, of such a q: bfloat16 unless given, or float16.
+    multiplied with; with scale_keys=N k_scale and v_scale are [b, hkv, n], each for N
+    keys that follow each other. out_dtype, of such a q: bfloat16 unless given, or
+    float16.
 
     Returns the output [b, hq, sq, dv], `out` if it is given, else a new array
     of q's package; with return_lse also the log-sum-exp, float32 [b, hq, sq].
@@ -286,21 +304,22 @@ def attention(
         scale = float(scale)  # what a launch is known by has a value, not an identity
     # Options, without the time that a call of it takes.
     options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, dropout_p, layout, return_lse
-    kind = options, given, out_dtype
+    kind = options, given, out_dtype, scale_keys
     launch, addresses = (None, None) if learns else _launches.get(kind, arrays)
     if launch is None:
         # No launch that is known has such arrays.
         if learns or any(getattr(array, "requires_grad", False) for array in arrays):
             from .torch import attention_with_layout
 
-            for name, found in dict(q_scale=q_scale, k_scale=k_scale, v_scale=v_scale, out_dtype=out_dtype).items():
+            refused = dict(q_scale=q_scale, k_scale=k_scale, v_scale=v_scale, scale_keys=scale_keys, out_dtype=out_dtype)
+            for name, found in refused.items():
                 if found is not None:
                     raise ValueError(f"expected no {name} where a gradient is required, found one")
             tensors = dict(bias=bias, alibi_slopes=alibi_slopes, lengths=lengths, key_ranges=key_ranges, sink=sink)
             tensors["rng"] = rng
             how = dict(Options(*options)._asdict(), **tensors)
             return attention_with_layout(q, k, v, out=out, stream=stream, **how)
-        prepare = lambda tensors: _prepare(Options(*options), tensors, given, out_dtype)
+        prepare = lambda tensors: _prepare(Options(*options), tensors, given, out_dtype, scale_keys)
         launch, addresses = _launches.add(kind, arrays, prepare)
     if out is None:
         out = empty_like(q, launch.shape, launch.type)
@@ -339,4 +358,5 @@ def prepare(*args, **how):
     if call["scale"] is not None:
         call["scale"] = float(call["scale"])
     options = Options(*(call[name] for name in Options._fields))
-    _prepare(options, [tensor(array) for array in arrays], given, call["out_dtype"]).prepare()
+    tensors = [tensor(array) for array in arrays]
+    _prepare(options, tensors, given, call["out_dtype"], call["scale_keys"]).prepare()

@@ -3,7 +3,7 @@
 behind the other, and keys and values in pages that a table names."""
 
 from . import _structs as fa
-from ._attention import SCALES, Options, as_scales, describe, element_types, four_dims, plan_of, scale_arrays
+from ._attention import SCALES, Options, as_scales, describe, element_types, four_dims, plan_of, positive, scale_arrays
 from ._plan import Launch, Launches
 from ._tensor import NAMES, Tensor, address, empty_like, row_major
 
@@ -24,14 +24,14 @@ _INTEGERS = {
 _WITHOUT_MEMBER = ("v_scale",)
 
 
-def _serving_members(split_keys, values_in_keys, v, v_name, out_dtype):
+def _serving_members(split_keys, values_in_keys, v, v_name, out_dtype, scale_keys):
     """The members of an AttentionDesc that say how a call is served, and the type
     of its output."""
     members = {} if out_dtype is None else {"out_dtype": out_dtype}
     if split_keys is not None:
-        if split_keys < 1:
-            raise ValueError(f"expected split_keys of 1 or more, found {split_keys}")
-        members["splitKeys"] = int(split_keys)
+        members["splitKeys"] = positive("split_keys", split_keys)
+    if scale_keys is not None:
+        members["scaleKeys"] = positive("scale_keys", scale_keys)
     if (values_in_keys is None) == (v is None):
         raise ValueError(f"expected either {v_name} or values_in_keys, found {'none' if v is None else 'both'}")
     if values_in_keys is not None:
@@ -106,7 +106,7 @@ def _prepare(options, serving, pages, tensors, given):
     for n, member in enumerate(given):
         if member in SCALES:
             heads = inputs[1].shape[0 if "hasKeyOffsets" in given else 1]
-            optional[n] = as_scales(SCALES[member], optional[n], b, heads)
+            optional[n] = as_scales(SCALES[member], optional[n], b, heads, serving.get("scaleKeys"))
     if "hasDraft" in given:
         _check_draft(optional[-1], inputs[0], is_packed)
     shape = (*q.shape[:-1], dv)
@@ -192,6 +192,7 @@ def varlen_attention(
     q_scale=None,
     k_scale=None,
     v_scale=None,
+    scale_keys=None,
     values_in_keys=None,
     draft=None,
     split_keys=None,
@@ -215,7 +216,7 @@ def varlen_attention(
     not seen, but nothing outside of the arrays is touched.
 
     q, k and v may be float8_e4m3fn, or k and v beside a q of 16 bits; q_scale,
-    k_scale, v_scale and out_dtype are as `paged_attention` has them, and so are
+    k_scale, v_scale, scale_keys and out_dtype are as `paged_attention` has them, and so are
     values_in_keys, with v None, draft, int32 [rows, words], and split_keys.
 
     The rest is as in `flashtile.attention`, of each sequence by itself: a query of
@@ -232,7 +233,7 @@ def varlen_attention(
     optional = {"hasAlibi": alibi_slopes, "hasSink": sink, "hasOffsets": cu_seqlens_q, "hasKeyOffsets": keys}
     optional.update(scale_arrays(q_scale, k_scale, v_scale), hasDraft=draft)
     options = Options(causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, return_lse=return_lse)
-    serving = _serving_members(split_keys, values_in_keys, v, "v", out_dtype)
+    serving = _serving_members(split_keys, values_in_keys, v, "v", out_dtype, scale_keys)
     return attend([q, k, v], optional, out, stream, options, serving)
 
 
@@ -254,6 +255,7 @@ def paged_attention(
     q_scale=None,
     k_scale=None,
     v_scale=None,
+    scale_keys=None,
     values_in_keys=None,
     draft=None,
     split_keys=None,
@@ -281,7 +283,8 @@ def paged_attention(
     k_pages and v_pages may be float8_e4m3fn where q is float16 or bfloat16, which
     is half of the bytes, and q as well; they are widened without rounding. k_scale
     and v_scale, float32 on q's device, [b, hkv], [hkv] or one for all, are what
-    keys and values are multiplied with; both or none. q_scale is the same of a q of
+    keys and values are multiplied with; both or none. With scale_keys=N they are
+    [b, hkv, n]: key j of a sequence, wherever it lies, has number j // N. q_scale is the same of a q of
     float8_e4m3fn: of the KV head that a query's head shares. The output of such a q
     is of out_dtype, bfloat16 unless it is given, or float16; of `out`, if there is
     one.
@@ -315,5 +318,5 @@ def paged_attention(
         "hasDraft": draft,
     }
     options = Options(causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, layout, return_lse)
-    serving = _serving_members(split_keys, values_in_keys, v_pages, "v_pages", out_dtype)
+    serving = _serving_members(split_keys, values_in_keys, v_pages, "v_pages", out_dtype, scale_keys)
     return attend([q, k_pages, v_pages], optional, out, stream, options, serving, pages)

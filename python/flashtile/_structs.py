@@ -106,6 +106,7 @@ class AttentionDesc(_Sized):
         ("hasDraft", c_int32),
         ("qType", c_int),
         ("hasQueryScales", c_int32),
+        ("scaleKeys", c_int64),
     ]
 
 

@@ -133,8 +133,11 @@ std::string matrix::randomLine(std::mt19937 &random) {
                         chance(2, "dlse"));
   StringRef text = line;
   if (!text.contains("backward") && !text.contains("type=f32"))
-    line += chance(4, "kv=" + oneOf({"f8e4m3", "f8e5m2"}) +
-                          chance(3, "kv-scales=none"));
+    line += chance(
+        4, "kv=" + oneOf({"f8e4m3", "f8e5m2"}) +
+               (draw(0, 2)
+                    ? chance(2, "scale-keys=" + oneOf({"1", "16", "64", "100"}))
+                    : " kv-scales=none"));
   constexpr StringLiteral type = " type=";
   if (StringRef(line).contains(" kv=") && draw(0, 1)) // of queries, too
     line.replace(line.find(type), type.size(), " type=f8e4m3 out=");

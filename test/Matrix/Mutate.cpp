@@ -94,6 +94,44 @@ static void noScales(tile::KernelOp kernel) {
   }
 }
 
+/// Scales of some keys, f32 [n] of a head, are those of as many keys behind.
+static void nextScales(tile::KernelOp kernel) {
+  auto isOfHead = [](Value memory) {
+    auto view = memory.getDefiningOp<memref::SubViewOp>();
+    return view && view.getType().getRank() == 1 &&
+           view.getSourceType().getRank() == 3 &&
+           view.getType().getElementType().isF32();
+  };
+  auto oneBehind = [](Operation *op, OpOperand &index) {
+    ImplicitLocOpBuilder b(op->getLoc(), op);
+    Value place = index.get();
+    if (auto tile = dyn_cast<RankedTensorType>(place.getType()))
+      index.set(arith::AddIOp::create(
+          b, place,
+          arith::ConstantOp::create(
+              b, DenseElementsAttr::get(tile, b.getIndexAttr(1)))));
+    else
+      index.set(arith::AddIOp::create(b, place,
+                                      arith::ConstantIndexOp::create(b, 1)));
+  };
+  kernel.walk([&](Operation *op) {
+    if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      if (isOfHead(load.getSource()))
+        oneBehind(load, load.getIndicesMutable()[0]);
+    } else if (auto gather = dyn_cast<tile::GatherOp>(op)) {
+      if (isOfHead(gather.getSource()))
+        oneBehind(gather, gather.getIndicesMutable()[0]);
+    } else if (auto number = dyn_cast<memref::LoadOp>(op)) {
+      // Still at most the last one.
+      auto place = number.getIndices().empty()
+                       ? arith::MinSIOp()
+                       : number.getIndices()[0].getDefiningOp<arith::MinSIOp>();
+      if (place && isOfHead(number.getMemRef()))
+        oneBehind(place, place.getLhsMutable());
+    }
+  });
+}
+
 /// Codes of 8 bits are read as those of the fnuz formats, which are half as
 /// large.
 static void halveCodes(tile::KernelOp kernel) {
@@ -231,15 +269,25 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   if (failed(pm.run(module)))
     return llvm::createStringError("the passes to kernels failed");
   std::pair<StringLiteral, void (*)(tile::KernelOp)> faults[] = {
-      {"drop-rescale", dropRescale},    {"mask-off-by-one", shiftMask},
-      {"skip-last-tile", skipLastTile}, {"swap-precision", swapPrecision},
-      {"drop-dlse", dropDlse},          {"drop-scale", dropScale},
-      {"drop-head", dropHead},          {"forget-sums", forgetSums},
-      {"unmask-ds", unmaskDs},          {"drop-ends", dropEnds},
-      {"next-sequence", nextSequence},  {"first-sequence", firstSequence},
-      {"past-lengths", pastLengths},    {"keep-all", keepAll},
-      {"next-scale", nextScale},        {"no-scales", noScales},
-      {"halve-codes", halveCodes},      {"next-bit", nextBit}};
+      {"drop-rescale", dropRescale},
+      {"mask-off-by-one", shiftMask},
+      {"skip-last-tile", skipLastTile},
+      {"swap-precision", swapPrecision},
+      {"drop-dlse", dropDlse},
+      {"drop-scale", dropScale},
+      {"drop-head", dropHead},
+      {"forget-sums", forgetSums},
+      {"unmask-ds", unmaskDs},
+      {"drop-ends", dropEnds},
+      {"next-sequence", nextSequence},
+      {"first-sequence", firstSequence},
+      {"past-lengths", pastLengths},
+      {"keep-all", keepAll},
+      {"next-scale", nextScale},
+      {"no-scales", noScales},
+      {"next-scales", nextScales},
+      {"halve-codes", halveCodes},
+      {"next-bit", nextBit}};
   for (auto [name, plant] : faults)
     if (fault == name) {
       for (auto kernel : module.getOps<tile::KernelOp>())
@@ -250,7 +298,7 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
       "--mutate: expected drop-rescale, mask-off-by-one, skip-last-tile, "
       "swap-precision, drop-dlse, drop-scale, drop-head, forget-sums, "
       "unmask-ds, drop-ends, next-sequence, first-sequence, past-lengths, "
-      "keep-all, next-scale, no-scales, halve-codes, next-bit or "
+      "keep-all, next-scale, no-scales, next-scales, halve-codes, next-bit or "
       "wrong-alignment, found '" +
       fault + "'");
 }

@@ -21,9 +21,10 @@ namespace fa {
 /// theirs); of pages first-sequence
 /// (every sequence has those of the first), past-lengths (a view has as many
 /// rows as the table has entries for); keep-all (dropout scales and drops
-/// nothing); of scales next-scale (those of the next head) and no-scales (they
-/// are 1); halve-codes (those of 8 bits are read as fnuz); of drafts next-bit
-/// (of the next key). An unknown name is an error.
+/// nothing); of scales next-scale (those of the next head), no-scales (they are
+/// 1) and next-scales (of some keys those of the next ones); halve-codes (those
+/// of 8 bits are read as fnuz); of drafts next-bit (of the next key). An
+/// unknown name is an error.
 llvm::Error mutateKernels(mlir::ModuleOp module, llvm::StringRef fault);
 
 } // namespace fa

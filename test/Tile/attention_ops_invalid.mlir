@@ -276,8 +276,32 @@ func.func @narrow_keys_alone(%q: tensor<1x4x8x64xf16>, %k: tensor<1x4x8x64xf8E4M
 // -----
 
 func.func @scales_of_queries(%q: tensor<2x4x8x64xf16>, %k: tensor<2x2x8x64xf8E4M3FN>, %s: tensor<2x4xf32>, %c: f32) {
-  // expected-error @+1 {{expects scales of f32 for each batch and head of k, found 'tensor<2x4xf32>'}}
+  // expected-error @+1 {{expects scales of f32 for each batch and head of k, or for some keys of each, found 'tensor<2x4xf32>'}}
   %o = tile.attention %q, %k, %k scale %c key_scales %s : tensor<2x4xf32> : tensor<2x4x8x64xf16>, tensor<2x2x8x64xf8E4M3FN>, tensor<2x2x8x64xf8E4M3FN> -> tensor<2x4x8x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @scales_of_no_keys(%q: tensor<2x4x8x64xf16>, %k: tensor<2x2x8x64xf8E4M3FN>, %s: tensor<2x2x4xf32>, %c: f32) {
+  // expected-error @+1 {{expects scale_keys of 1 or more, found 0}}
+  %o = tile.attention %q, %k, %k scale %c key_scales %s : tensor<2x2x4xf32> {scale_keys = 0 : i64} : tensor<2x4x8x64xf16>, tensor<2x2x8x64xf8E4M3FN>, tensor<2x2x8x64xf8E4M3FN> -> tensor<2x4x8x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @scales_of_how_many_keys(%q: tensor<2x4x8x64xf16>, %k: tensor<2x2x8x64xf8E4M3FN>, %s: tensor<2x2x4xf32>, %c: f32) {
+  // expected-error @+1 {{expects scale_keys beside scales of three dimensions, found none}}
+  %o = tile.attention %q, %k, %k scale %c value_scales %s : tensor<2x2x4xf32> : tensor<2x4x8x64xf16>, tensor<2x2x8x64xf8E4M3FN>, tensor<2x2x8x64xf8E4M3FN> -> tensor<2x4x8x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @keys_of_no_scales(%q: tensor<2x4x8x64xf16>, %k: tensor<2x2x8x64xf8E4M3FN>, %s: tensor<2x2xf32>, %c: f32) {
+  // expected-error @+1 {{expects scale_keys beside scales of three dimensions, found them with others}}
+  %o = tile.attention %q, %k, %k scale %c key_scales %s : tensor<2x2xf32> {scale_keys = 4 : i64} : tensor<2x4x8x64xf16>, tensor<2x2x8x64xf8E4M3FN>, tensor<2x2x8x64xf8E4M3FN> -> tensor<2x4x8x64xf16> score {} mask {}
   return
 }
 

@@ -26,6 +26,8 @@ func.func @precision(%a: tensor<4x8xf32>, %b: tensor<16x8xf32>) -> tensor<4x8xf3
 // CHECK: tile.expand_dims %{{.*}} dim 3 : tensor<?x8x?xf32> -> tensor<?x8x?x1xf32>
 // CHECK: tile.broadcast %{{.*}} sizes %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x8x?x1xf32> -> tensor<?x8x?x?xf32>
 // CHECK: tile.broadcast %{{.*}} : f32 -> tensor<4x4xf32>
+// CHECK: tile.repeat %{{.*}} times 32 sizes %{{.*}}, %{{.*}} : tensor<?x8x?xf32> -> tensor<?x8x?xf32>
+// CHECK: tile.repeat %{{.*}} times 3 : tensor<4x8xf32> -> tensor<4x22xf32>
 // CHECK: tile.iota dim 1 : tensor<4x4xi32>
 // CHECK: tile.ramp %{{.*}} from %{{.*}}, %{{.*}} : tensor<4x8xf32>
 func.func @tensor_ops(%q: tensor<?x8x?x64xf16>, %k: tensor<?x2x?x64xf16>, %b: index, %m: index, %n: index, %x: f32) {
@@ -40,6 +42,9 @@ func.func @tensor_ops(%q: tensor<?x8x?x64xf16>, %k: tensor<?x2x?x64xf16>, %b: in
   %e = tile.expand_dims %l dim 3 : tensor<?x8x?xf32> -> tensor<?x8x?x1xf32>
   %w = tile.broadcast %e sizes %b, %m, %n : tensor<?x8x?x1xf32> -> tensor<?x8x?x?xf32>
   %c = tile.broadcast %x : f32 -> tensor<4x4xf32>
+  %u = tile.repeat %l times 32 sizes %b, %n : tensor<?x8x?xf32> -> tensor<?x8x?xf32>
+  %y = tile.ramp %x from %m, %n : tensor<4x8xf32>
+  %v = tile.repeat %y times 3 : tensor<4x8xf32> -> tensor<4x22xf32>
   %i = tile.iota dim 1 : tensor<4x4xi32>
   %a = tile.ramp %x from %m, %n : tensor<4x8xf32>
   return

@@ -189,3 +189,27 @@ func.func @dropout_always(%x: tensor<1x2x4x8xf32>, %rng: tensor<2xi64>) {
   %0 = tile.dropout %x rng %rng probability 1.0 : tensor<1x2x4x8xf32>, tensor<2xi64>
   return
 }
+
+// -----
+
+func.func @repeat_rank(%a: tensor<4x8xf32>) {
+  // expected-error @+1 {{expects tensors of one rank, of 1 or more, found 'tensor<4x8xf32>' and 'tensor<16xf32>'}}
+  %0 = tile.repeat %a times 2 : tensor<4x8xf32> -> tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @repeat_never(%a: tensor<4x8xf32>) {
+  // expected-error @+1 {{expects to repeat 1 time or more, found 0}}
+  %0 = tile.repeat %a times 0 : tensor<4x8xf32> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @repeat_rows(%a: tensor<4x8xf32>) {
+  // expected-error @+1 {{expects a result of type 'tensor<4x16xf32>', found 'tensor<5x16xf32>'}}
+  %0 = tile.repeat %a times 2 : tensor<4x8xf32> -> tensor<5x16xf32>
+  return
+}

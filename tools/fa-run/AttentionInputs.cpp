@@ -145,11 +145,13 @@ public:
                                 ElementType::F32, inputs->sink))
       return error;
     SmallVector<int64_t, 2> scales = {p.batch, p.numKvHeads};
-    if (Error error = readInput("k-scale", options.kScale, p.hasScales, scales,
-                                ElementType::F32, inputs->kScale))
+    if (Error error =
+            readInput("k-scale", options.kScale, p.hasScales, p.scaleSizes(),
+                      ElementType::F32, inputs->kScale))
       return error;
-    if (Error error = readInput("v-scale", options.vScale, p.hasScales, scales,
-                                ElementType::F32, inputs->vScale))
+    if (Error error =
+            readInput("v-scale", options.vScale, p.hasScales, p.scaleSizes(),
+                      ElementType::F32, inputs->vScale))
       return error;
     if (Error error = readInput("q-scale", options.qScale, p.hasQueryScales,
                                 scales, ElementType::F32, inputs->qScale))

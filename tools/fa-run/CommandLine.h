@@ -85,7 +85,8 @@ struct CommandLine {
       cl::cat(category)};
   cl::opt<std::string> kScale{
       "k-scale", cl::value_desc("F.npy"),
-      cl::desc("what keys are multiplied with, f32 [b, hkv], with 'kv'"),
+      cl::desc("what keys are multiplied with, f32 [b, hkv], with 'kv'; with "
+               "'scale-keys=N' f32 [b, hkv, n], each for N keys"),
       cl::cat(category)};
   cl::opt<std::string> vScale{"v-scale", cl::value_desc("F.npy"),
                               cl::desc("the same of values"),

@@ -79,7 +79,8 @@ struct SizeRule {
     Packed,
     AtMost,
     OneMore,
-    AtLeast
+    AtLeast,
+    Covers
   } kind;
   int64_t argument, dim, other, otherDim, factor;
 

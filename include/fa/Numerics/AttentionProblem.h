@@ -78,6 +78,9 @@ struct AttentionProblem {
   /// K and V are to be multiplied with a number for each batch and KV head,
   /// f32 [b, hkv] each, and Q with the number of the KV head that it shares.
   bool hasScales = false, hasQueryScales = false;
+  /// Not 0: each number of K and V is for so many keys that follow each other,
+  /// f32 [b, hkv, n], and that of the first of a sequence is the first.
+  int64_t scaleKeys = 0;
   /// V is the first headDimV columns of K, and no tensor of its own.
   bool valuesInKeys = false;
   /// Of the last sq keys a query sees those whose bits are set: bit n mod 32 of
@@ -102,6 +105,8 @@ struct AttentionProblem {
   int64_t numPages() const { return batch * llvm::divideCeil(seqKv, page) + 2; }
   /// Sizes of the bias along b, h, q, k: the problem's, or 1.
   llvm::SmallVector<int64_t, 4> biasSizes() const;
+  /// Sizes of the scales of k and of v: as many as the longest sequence needs.
+  llvm::SmallVector<int64_t, 4> scaleSizes() const;
   /// Sizes, in logical order, of q (`dim` d) and the output (dv), of k (d) and
   /// v (dv), and of the log-sum-exp: [b, heads, seq, dim], packed [heads, rows,
   /// dim]; k and v in pages [n, heads, page, dim]; the log-sum-exp without dim.

@@ -169,7 +169,8 @@ std::optional<RaisedAttention> FunctionBuilder::build() {
   auto attention = tile::AttentionOp::create(
       b, outputType, lseType, q, k, v, scale, ValueRange(), Value(), sink,
       Value(), captured, FloatAttr(), placed.isWide,
-      placed.isTf32 ? tile::DotPrecision::Tf32 : tile::DotPrecision::Ieee);
+      placed.isTf32 ? tile::DotPrecision::Tf32 : tile::DotPrecision::Ieee,
+      /*scale_keys=*/IntegerAttr());
   if (regions.score)
     attention.getScore().push_back(regions.score.release());
   if (regions.mask)

@@ -32,6 +32,7 @@ std::optional<SmallVector<Value>> LoopBuilder::lower(Operation *op) {
         return Result({lowerTranspose(transpose)});
       })
       .Case([&](ExpandDimsOp expand) { return Result({lowerExpand(expand)}); })
+      .Case([&](RepeatOp repeat) { return Result({lowerRepeat(repeat)}); })
       .Case([&](BroadcastOp broadcast) {
         return Result({lowerBroadcast(broadcast)});
       })

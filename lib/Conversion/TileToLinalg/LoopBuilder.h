@@ -74,6 +74,9 @@ private:
 
   mlir::Value lowerTranspose(tile::TransposeOp op);
   mlir::Value lowerExpand(tile::ExpandDimsOp op);
+  mlir::Value lowerRepeat(tile::RepeatOp op);
+  /// `result`, of the sizes that tile.repeat of `input` gives, as that.
+  mlir::Value repeated(mlir::Value input, int64_t times, mlir::Value result);
   mlir::Value lowerBroadcast(tile::BroadcastOp op);
   mlir::Value lowerIota(tile::IotaOp op);
   mlir::Value lowerPaged(tile::PagedOp op);
@@ -138,8 +141,10 @@ private:
                           mlir::Value scores, bool readsScore);
 
   /// `tensor`, [b, h, .., ..], in f32 and times the number of `scales`, [b,
-  /// hkv], for each batch and KV head; as it is if `scales` is null.
-  mlir::Value scaledHeads(mlir::Value tensor, mlir::Value scales);
+  /// hkv], for each batch and KV head or, of [b, hkv, n], for each `scaleKeys`
+  /// of the last dimension; as it is if `scales` is null.
+  mlir::Value scaledHeads(mlir::Value tensor, mlir::Value scales,
+                          std::optional<int64_t> scaleKeys);
 
   mlir::Value scoresOf(tile::OnlineAttentionOp op);
 

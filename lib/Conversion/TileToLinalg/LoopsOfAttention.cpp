@@ -42,18 +42,30 @@ Value LoopBuilder::applyRegion(Region &region, OperandRange captures,
                });
 }
 
-Value LoopBuilder::scaledHeads(Value tensor, Value scales) {
+Value LoopBuilder::scaledHeads(Value tensor, Value scales,
+                               std::optional<int64_t> scaleKeys) {
   if (!scales)
     return tensor;
   Value group = arith::DivUIOp::create(b, sizeOf(tensor, 1), sizeOf(scales, 1));
+  bool areOfKeys = typeOf(scales).getRank() == 3;
+  if (areOfKeys) {
+    auto type = typeOf(scales).clone({typeOf(scales).getDimSize(0),
+                                      typeOf(scales).getDimSize(1),
+                                      typeOf(tensor).getDimSize(3)});
+    scales = repeated(
+        scales, *scaleKeys,
+        empty(type, {sizeOf(scales, 0), sizeOf(scales, 1), sizeOf(tensor, 3)}));
+  }
   Type f32 = b.getF32Type();
   return pointwise(
       typeOf(tensor).clone(f32), tensor,
       [&](ImplicitLocOpBuilder &b, ValueRange args) -> Value {
         Value head = arith::DivUIOp::create(
             b, Value(linalg::IndexOp::create(b, 1)), group);
-        Value scale = tensor::ExtractOp::create(
-            b, scales, ValueRange{linalg::IndexOp::create(b, 0), head});
+        SmallVector<Value> at = {linalg::IndexOp::create(b, 0), head};
+        if (areOfKeys)
+          at.push_back(linalg::IndexOp::create(b, 3));
+        Value scale = tensor::ExtractOp::create(b, scales, at);
         return arith::MulFOp::create(b, widened(b, args[0], f32), scale);
       });
 }
@@ -69,7 +81,7 @@ Value LoopBuilder::scoresOf(OnlineAttentionOp op) {
         return Value(arith::MulFOp::create(b, args[0], op.getScale()));
       });
   for (Value scales : op.getKeyScales())
-    scores = scaledHeads(scores, scales);
+    scores = scaledHeads(scores, scales, op.getScaleKeys());
   if (!op.getScore().empty())
     scores = applyRegion(op.getScore(), op.getCaptures(), scores, true);
   if (op.getMask().empty())
@@ -104,7 +116,7 @@ SmallVector<Value> LoopBuilder::lowerAttention(OnlineAttentionOp op) {
                          return Value(arith::MulFOp::create(
                              b, args[0], exponential(b, args[1], args[2])));
                        });
-  p = scaledHeads(p, op.getValueScales());
+  p = scaledHeads(p, op.getValueScales(), op.getScaleKeys());
   acc = dot(typeOf(acc), p, op.getV(), acc, false);
   return {acc, state.max, state.sum};
 }

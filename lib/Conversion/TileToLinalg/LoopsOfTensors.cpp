@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -44,6 +45,41 @@ Value LoopBuilder::lowerExpand(ExpandDimsOp op) {
   if (type.getRank() == 1) // of rank 0
     groups.clear();
   return tensor::ExpandShapeOp::create(b, type, op.getInput(), groups, sizes);
+}
+
+Value LoopBuilder::lowerRepeat(RepeatOp op) {
+  return repeated(op.getInput(), op.getTimes(),
+                  tensor::EmptyOp::create(b, op.getType(), op.getSizes()));
+}
+
+Value LoopBuilder::repeated(Value input, int64_t each, Value result) {
+  RankedTensorType type = typeOf(result);
+  int64_t rank = type.getRank();
+  Value count = sizeOf(input, rank - 1), times = index(each);
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  return loops(
+      result, ValueRange(), {identity(rank)}, iterators,
+      [&](ImplicitLocOpBuilder &b, ValueRange) -> Value {
+        SmallVector<Value> at;
+        for (int64_t d = 0; d < rank; ++d)
+          at.push_back(linalg::IndexOp::create(b, d));
+        at.back() = arith::DivUIOp::create(b, at.back(), times);
+        Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                              at.back(), count);
+        auto branch = scf::IfOp::create(
+            b, isThere,
+            [&](OpBuilder &inside, Location loc) {
+              Value read = tensor::ExtractOp::create(inside, loc, input, at);
+              scf::YieldOp::create(inside, loc, read);
+            },
+            [&](OpBuilder &inside, Location loc) {
+              Value none = arith::ConstantOp::create(
+                  inside, loc, inside.getZeroAttr(type.getElementType()));
+              scf::YieldOp::create(inside, loc, none);
+            });
+        return branch.getResult(0);
+      });
 }
 
 Value LoopBuilder::lowerBroadcast(BroadcastOp op) {

@@ -104,9 +104,47 @@ def refuses(kind, message, q=q, k=f8(k), v=f8(v), **how):
 refuses(ValueError, "expected k_scale and v_scale, found k_scale alone", k_scale=k_scale)
 refuses(ValueError, "expected k_scale and v_scale, found v_scale alone", v_scale=v_scale)
 refuses(ValueError, "expected k_scale of shape (3, 2), found (2, 3)", k_scale=k_scale.T, v_scale=v_scale)
+refuses(ValueError, "expected k_scale of shape (3, 2, 2), found (3, 5, 2)", k_scale=np.ones((3, 5, 2), np.float32), v_scale=v_scale, scale_keys=8)
+refuses(ValueError, "expected k_scale of shape (3, 2, 'n') with scale_keys, found ()", k_scale=np.float32(1).reshape(()), v_scale=v_scale, scale_keys=8)
+refuses(ValueError, "expected scale_keys of 1 or more, found 0", k_scale=k_scale, v_scale=v_scale, scale_keys=0)
+refuses(flashtile.Error, "expected scales of keys and values with scale-keys=8, found none", scale_keys=8)
 refuses(ValueError, "expected v_scale of float32, found int32", k_scale=k_scale, v_scale=lengths)
 refuses(flashtile.Error, "expected type=f16 or type=bf16 with kv=f8e4m3, found type=f32", q=q.astype(np.float32))
 refuses(flashtile.Error, "expected scales of keys and values with kv=f8e4m3", k=wide(k, k_scale), v=wide(v, v_scale), k_scale=k_scale, v_scale=v_scale)
+
+# Scales of six keys each that follow each other in a sequence, wherever they lie.
+each = 6
+blocks = [(2.0 ** rng.integers(-4, 0, (B, HKV, 4))).astype(np.float32) for _ in "kv"]
+
+
+def wide_blocks(codes, scale):
+    """Pages of f16, as `wide`: key n · PAGE + i of sequence b lies in page n of it."""
+    pages = NUMBERS[codes]
+    for b in range(B):
+        for n, page in enumerate(table[b]):
+            of_keys = np.minimum((n * PAGE + np.arange(PAGE)) // each, 3)
+            pages[page] *= scale[b][:, of_keys, None]
+    return pages.astype(np.float16)
+
+
+found = flashtile.paged_attention(
+    q, f8(k), f8(v), table, lengths, causal=True, k_scale=blocks[0], v_scale=blocks[1], scale_keys=each
+)
+expected = flashtile.paged_attention(q, wide_blocks(k, blocks[0]), wide_blocks(v, blocks[1]), table, lengths, causal=True)
+assert close(found, expected)
+# The twin: each is for one key more.
+twin = flashtile.paged_attention(
+    q, f8(k), f8(v), table, lengths, causal=True, k_scale=blocks[0], v_scale=blocks[1], scale_keys=each + 1
+)
+assert not close(twin, expected)
+# The same of keys without pages, of one key each, too, and with strides of 0.
+codes = draw(B, HKV, 23, D), draw(B, HKV, 23, DV)
+for each, shape in ((6, (B, HKV, 4)), (1, (B, HKV, 23)), (40, (B, HKV, 1)), (6, (4,)), (8, (HKV, 4))):
+    few = (2.0 ** rng.integers(-4, 0, shape)).astype(np.float32)
+    by_key = np.repeat(np.broadcast_to(few, (B, HKV, shape[-1])), each, axis=2)[:, :, :23, None]
+    both = [(NUMBERS[x] * by_key).astype(np.float16) for x in codes]
+    found = flashtile.attention(q, f8(codes[0]), f8(codes[1]), k_scale=few, v_scale=few, scale_keys=each)
+    assert close(found, flashtile.attention(q, *both)), (each, shape)
 
 if "torch" in sys.argv[1:]:
     import torch

@@ -57,6 +57,19 @@ static std::vector<HostTensor> run(const AttentionProblem &program,
   return llvm::cantFail(interpret(*module, "attention", arguments, precision));
 }
 
+/// Inputs for a program as it is written, which multiplies rows that no
+/// sequence has with scales as well, where a kernel reads neither.
+static AttentionInputs makeInputs(const AttentionProblem &problem) {
+  AttentionInputs in = llvm::cantFail(makeRandomInputs(problem, 5));
+  for (std::optional<HostTensor> *scales : {&in.kScale, &in.vScale})
+    if (*scales)
+      (*scales)->forEach([](char *scale) {
+        if (std::isnan(loadElement(scale, ElementType::F32)))
+          storeElement(scale, ElementType::F32, 1);
+      });
+  return in;
+}
+
 static double difference(const HostTensor &x, const HostTensor &y) {
   EXPECT_EQ(x.sizes(), y.sizes());
   double worst = 0;
@@ -88,10 +101,13 @@ TEST(Interpreter, AgreesWithTheReference) {
         "b=2 hq=4 hkv=2 sq=5 sk=7 d=8 causal type=f8e4m3 kv=f8e5m2",
         "b=2 hq=4 hkv=2 sq=5 sk=7 d=8 type=f8e4m3 out=f16 kv-scales=none",
         "b=7 hq=4 hkv=2 sq=5 sk=20 d=8 page=3 kv=f8e4m3 type=bf16",
+        "b=2 hq=4 hkv=2 sq=5 sk=7 d=8 kv=f8e4m3 type=bf16 scale-keys=1",
+        "b=2 hq=4 hkv=2 sq=5 sk=7 d=8 causal type=f8e4m3 scale-keys=3",
+        "b=7 hq=4 hkv=2 sq=5 sk=20 d=8 page=3 kv=f8e4m3 type=f16 scale-keys=7",
         "hq=1 sq=4 sk=0 d=8 type=f32"}) {
     SCOPED_TRACE(spec.str());
     AttentionProblem problem = makeProblem((spec + " lse").str());
-    AttentionInputs in = llvm::cantFail(makeRandomInputs(problem, 5));
+    AttentionInputs in = makeInputs(problem);
     AttentionResult reference = llvm::cantFail(referenceF64(problem, in));
     auto result = run(problem, in, Precision::Float64);
     ASSERT_EQ(result.size(), 2u);
@@ -117,10 +133,11 @@ TEST(Interpreter, AgreesOnPackedSequences) {
         "b=2 hq=2 sq=5 sk=6 d=8 window=1,2 alibi type=f32 ragged",
         "b=3 hq=2 sq=5 sk=6 d=8 causal lengths type=f32 ragged=q",
         "b=3 hq=4 hkv=2 sq=5 sk=6 d=8 kv=f8e4m3 type=f16 ragged",
+        "b=3 hq=4 hkv=2 sq=5 sk=6 d=8 kv=f8e4m3 type=f16 ragged scale-keys=4",
         "b=3 hq=2 sq=5 sk=6 d=8 causal type=f32 ragged=k"}) {
     SCOPED_TRACE(spec.str());
     AttentionProblem problem = makeProblem((spec + " lse").str());
-    AttentionInputs in = llvm::cantFail(makeRandomInputs(problem, 5));
+    AttentionInputs in = makeInputs(problem);
     AttentionResult reference = llvm::cantFail(referenceF64(problem, in));
     auto result = run(problem, in, Precision::Float64);
     ASSERT_EQ(result.size(), 2u);

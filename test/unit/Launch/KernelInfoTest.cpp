@@ -88,6 +88,8 @@ TEST(KernelInfo, Checks) {
       "@k: its size rule 'equal' speaks of a dimension that there is not");
   kernel.rules = {{SizeRule::Divisible, 0, 0, 0, 0, 0}};
   EXPECT_EQ(problemOf(kernel), "@k: expected a divisor of at least 1, found 0");
+  kernel.rules = {{SizeRule::Covers, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(problemOf(kernel), "@k: expected a factor of at least 1, found 0");
   kernel = matrixKernel();
   kernel.args[0].sizes.resize(9);
   kernel.args[0].strides.resize(9);
@@ -267,7 +269,7 @@ TEST(KernelInfo, NamesAreReadAsTheyAreWritten) {
     EXPECT_EQ(parseAccess(name(access)), access);
   for (auto kind : {SizeRule::Equal, SizeRule::Multiple, SizeRule::Divisible,
                     SizeRule::Packed, SizeRule::AtMost, SizeRule::OneMore,
-                    SizeRule::AtLeast})
+                    SizeRule::AtLeast, SizeRule::Covers})
     EXPECT_EQ(parseRuleKind(name(kind)), kind);
   for (auto opcode : {SizeExpr::Add, SizeExpr::Mul, SizeExpr::FloorDiv,
                       SizeExpr::CeilDiv, SizeExpr::Mod})

@@ -83,6 +83,64 @@ TEST(NarrowCApi, MeansOnTheHost) {
     EXPECT_EQ(x, four);
 }
 
+/// A number for each key: the mean of 1 and 3 times their own. One more than
+/// there are keys is not read; with one for both keys there are enough.
+TEST(NarrowCApi, ScalesOfKeys) {
+  fa::Context context(fa::contextOptions("cpu"));
+  faAttentionDesc desc = narrowProblem(FA_F16, kDim);
+  desc.scaleKeys = 1;
+  fa::Plan plan(context, desc);
+  ASSERT_TRUE(plan) << fa::lastError();
+  Means means;
+  std::vector<float> kScales(12, 1),
+      vScales = {1, 1, 9, 2, 0, 9, 0, 1, 9, -5, 3, 9};
+  auto arguments = means.arguments();
+  auto give = [&](int64_t count, int64_t step) {
+    arguments[3] = fa::tensor(kScales.data(), {2, 2, count}, {6, 3, step});
+    arguments[4] = fa::tensor(vScales.data(), {2, 2, count}, {6, 3, step});
+  };
+  give(3, 1);
+  ASSERT_EQ(plan.launch(arguments), FA_SUCCESS) << fa::lastError();
+  // (1 + 3) / 2, (2 + 0) / 2, (0 + 3) / 2 and (-5 + 9) / 2.
+  constexpr uint16_t expected[] = {0x4000, 0x3c00, 0x3e00, 0x4000};
+  for (int64_t n = 0; n < 4 * kDim; ++n)
+    EXPECT_EQ(means.out[n], expected[n / kDim]) << n;
+  give(3, 0); // the first one for all keys
+  ASSERT_EQ(plan.launch(arguments), FA_SUCCESS) << fa::lastError();
+  constexpr uint16_t ofFirst[] = {0x4000, 0x4400, 0, 0xc900};
+  for (int64_t n = 0; n < 4 * kDim; ++n)
+    EXPECT_EQ(means.out[n], ofFirst[n / kDim]) << n;
+  give(1, 1);
+  expectError(plan.launch(arguments),
+              "argument 3: expected at least 2 in dimension 2, one for each 1 "
+              "of the 2 of dimension 2 of argument 1, found 1");
+  arguments[3] = fa::tensor(kScales.data(), {2, 2}, {2, 1});
+  expectError(plan.launch(arguments), "argument 3: expected");
+
+  desc.scaleKeys = 2;
+  fa::Plan both(context, desc);
+  ASSERT_TRUE(both) << fa::lastError();
+  give(1, 1);
+  ASSERT_EQ(both.launch(arguments), FA_SUCCESS) << fa::lastError();
+  for (int64_t n = 0; n < 4 * kDim; ++n)
+    EXPECT_EQ(means.out[n], ofFirst[n / kDim]) << n;
+
+  faPlan none = nullptr;
+  desc.scaleKeys = -1;
+  expectError(faPlanCreateFromAttention(context.get(), &desc, &none),
+              "expected scales of 1 key or more, found scale-keys=-1");
+  desc.scaleKeys = 4;
+  desc.hasScales = 0;
+  expectError(faPlanCreateFromAttention(context.get(), &desc, &none),
+              "expected scales of keys and values with scale-keys=4, found "
+              "none");
+  desc.hasScales = 1;
+  desc.size = offsetof(faAttentionDesc, scaleKeys); // of before
+  fa::Plan older(context, desc);
+  ASSERT_TRUE(older) << fa::lastError();
+  EXPECT_EQ(older.launch(means.arguments()), FA_SUCCESS) << fa::lastError();
+}
+
 /// Queries of 8 bits, and a number for each batch and KV head that makes one of
 /// two scores larger: the first key then has nearly all of the weight.
 TEST(NarrowCApi, QueriesOnTheHost) {
