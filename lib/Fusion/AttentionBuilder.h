@@ -46,15 +46,20 @@ private:
   void takeKeyScales();
   /// Splits `scale` into its magnitude and its sign.
   void takeSign();
-  /// The scales of the keys of a tile from `key` on, one a column of `x`, times
-  /// `factor`: numbers where there are no keys.
-  Value scalesOfKeys(const ArgumentView &scales, Value key, Value factor,
-                     mlir::RankedTensorType x);
-  /// The same as a vector of `columns`: where several are in a tile, and where
-  /// at most two of all `count` are.
+  /// What a tile of keys reads of scales that are for some keys each.
+  struct ScalesOfKeys {
+    Value numbers; ///< [n] of this batch and KV head, as far as there are keys
+    /// Of a tile that has at most two of them: these, and how many of its
+    /// columns have the first.
+    Value first, next, left;
+  };
+  /// Begins to read those of the tile from `key` on: at the start of a step, so
+  /// that nothing waits for them later.
+  ScalesOfKeys openScales(const ArgumentView &scales, Value key);
+  /// One a column of `x`, times `factor`: numbers where there are no keys.
+  Value scalesOf(const ScalesOfKeys &scales, Value key, Value factor,
+                 mlir::RankedTensorType x);
   Value gatherScales(Value numbers, Value key, mlir::RankedTensorType columns);
-  Value loadTwoScales(Value numbers, Value count, Value key,
-                      mlir::RankedTensorType columns);
   std::pair<Value, Value> buildScores(Value kTile, Value key, bool partial);
   mlir::SmallVector<RegionValue> regionArguments(Value key);
   int64_t findKeyMultiple();
@@ -68,6 +73,8 @@ private:
   Value length;                        ///< of the keys that there are
   Value split, numSplits;              ///< of a kernel on part of the keys
   Value keysEnd;                       ///< where this program's keys end
+  mlir::SmallVector<ScalesOfKeys> scalesOfKeys; ///< of the tile that is built
+  std::optional<ScalesOfKeys> scalesOfValues;   ///< the same
   mlir::SmallVector<WholeTiles> whole; ///< of one loop
   int64_t keyMultiple = 1;             ///< at which tiles of keys begin
   std::optional<BlockWalk> walk;       ///< over blocks that are listed

@@ -67,72 +67,6 @@ static Value takeLastFactor(OpBuilder &b, Value &scores) {
                                    b.getF32FloatAttr(value.convertToFloat()));
 }
 
-void AttentionBuilder::takeKeyScales() {
-  for (const ArgumentView &scales : source.keyScales)
-    if (!isOfKeys(scales))
-      scale = arith::MulFOp::create(b, scale, loadScale(scales));
-}
-
-Value AttentionBuilder::scalesOfKeys(const ArgumentView &scales, Value key,
-                                     Value factor, RankedTensorType x) {
-  int64_t each = *attention.getScaleKeys();
-  Value memory = scales.build(b, kernel.getArgument(scales.number));
-  // What is behind that of the last key may be no number.
-  Value count = arith::CeilDivUIOp::create(b, length, index(each));
-  count = arith::MinUIOp::create(b, count, memref::DimOp::create(b, memory, 2));
-  OpFoldResult one = b.getIndexAttr(1);
-  Value numbers = view(memory, {batch, kvHead, b.getIndexAttr(0)},
-                       {one, one, count}, {ShapedType::kDynamic});
-  auto columns = tile({x.getDimSize(1)}, b.getF32Type());
-  Value found;
-  if (each == 1)
-    found = LoadOp::create(b, columns, numbers, ValueRange{key},
-                           /*in_bounds=*/false);
-  else if (each < x.getDimSize(1))
-    found = gatherScales(numbers, key, columns);
-  else
-    found = loadTwoScales(numbers, count, key, columns);
-  if (factor && !matchPattern(factor, m_OneFloat()))
-    found = arith::MulFOp::create(b, found, broadcast(factor, columns));
-  found = ExpandDimsOp::create(b, tile({1, x.getDimSize(1)}, b.getF32Type()),
-                               found, 0);
-  return broadcast(found, x);
-}
-
-Value AttentionBuilder::gatherScales(Value numbers, Value key,
-                                     RankedTensorType columns) {
-  auto each = static_cast<int32_t>(*attention.getScaleKeys());
-  RankedTensorType words = columns.clone(b.getI32Type());
-  Value first = arith::IndexCastOp::create(b, b.getI32Type(), key);
-  Value place = arith::AddIOp::create(
-      b, IotaOp::create(b, words, 0, ValueRange{}), broadcast(first, words));
-  Value keys = arith::ConstantOp::create(
-      b, DenseElementsAttr::get(words, b.getI32IntegerAttr(each)));
-  place = arith::DivUIOp::create(b, place, keys);
-  place = arith::IndexCastOp::create(b, columns.clone(b.getIndexType()), place);
-  return GatherOp::create(b, columns, numbers, ValueRange{place});
-}
-
-Value AttentionBuilder::loadTwoScales(Value numbers, Value count, Value key,
-                                      RankedTensorType columns) {
-  Value each = index(*attention.getScaleKeys());
-  Value first = arith::DivUIOp::create(b, key, each);
-  Value next = arith::AddIOp::create(b, first, index(1));
-  Value last = arith::SubIOp::create(b, count, index(1));
-  auto load = [&](Value at) -> Value {
-    at = arith::MinSIOp::create(b, at, last);
-    return broadcast(memref::LoadOp::create(b, numbers, at), columns);
-  };
-  Value ofFirst = load(first), ofNext = load(next);
-  Value left =
-      arith::SubIOp::create(b, arith::MulIOp::create(b, next, each), key);
-  RankedTensorType indices = columns.clone(b.getIndexType());
-  Value isOfFirst = arith::CmpIOp::create(
-      b, arith::CmpIPredicate::slt, IotaOp::create(b, indices, 0, ValueRange{}),
-      broadcast(left, indices));
-  return arith::SelectOp::create(b, isOfFirst, ofFirst, ofNext);
-}
-
 /// Times 0, what is masked would be no number: the least magnitude does the
 /// same to what is finite.
 void AttentionBuilder::takeSign() {
@@ -161,12 +95,11 @@ std::pair<Value, Value> AttentionBuilder::buildScores(Value kTile, Value key,
     scores = ramp->addTo(scores, key);
   bool isFactor = shape.positiveScale || shape.foldsMagnitude;
   Value product = isFactor ? scaleSign : scale;
-  for (const ArgumentView &scales : source.keyScales)
-    if (isOfKeys(scales)) {
-      scores = arith::MulFOp::create(b, scores,
-                                     scalesOfKeys(scales, key, product, type));
-      product = Value();
-    }
+  for (const ScalesOfKeys &scales : scalesOfKeys) {
+    scores =
+        arith::MulFOp::create(b, scores, scalesOf(scales, key, product, type));
+    product = Value();
+  }
   if (product && !matchPattern(product, m_OneFloat()))
     scores = arith::MulFOp::create(b, scores, broadcast(product, type));
   Value factor = isFactor ? scale : Value();
@@ -246,6 +179,12 @@ SmallVector<Value> AttentionBuilder::buildLoop(const KeyLoop &keys,
         /*in_bounds=*/(!partial || walk) &&
             headDim(view) == type.getDimSize(1));
   };
+  scalesOfKeys.clear();
+  for (const ArgumentView &scales : source.keyScales)
+    if (isOfKeys(scales))
+      scalesOfKeys.push_back(openScales(scales, key));
+  if (source.valueScales && isOfKeys(*source.valueScales))
+    scalesOfValues = openScales(*source.valueScales, key);
   Value keyTile = load(k);
   // Scores of other keys are masked; V's rows are not, where they are no
   // numbers.
@@ -263,13 +202,13 @@ SmallVector<Value> AttentionBuilder::buildLoop(const KeyLoop &keys,
   Value acc = arith::MulFOp::create(b, args[0], broadcast(alpha, accType));
   Value vTile = shape.sharesTiles ? keyTile : load(v);
   Value p = applyDropout(softmax.getP(), regionArguments(key));
-  if (source.valueScales && isOfKeys(*source.valueScales)) {
+  if (scalesOfValues) {
     // P is 0 where a key is masked, and so is the product.
     Value raised;
     if (raisesWeights())
       raised = arith::ConstantOp::create(b, b.getF32FloatAttr(kRaisedWeights));
     p = arith::MulFOp::create(
-        b, p, scalesOfKeys(*source.valueScales, key, raised, typeOf(p)));
+        b, p, scalesOf(*scalesOfValues, key, raised, typeOf(p)));
   }
   if (!attention.getWideP())
     vTile = widened(vTile, typeOf(q).getElementType());

@@ -7,6 +7,7 @@
 #include "WidenedSums.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 
 using namespace mlir;
@@ -35,6 +36,14 @@ DotOp fa::dotOfWidened(Value value) {
   return dot && dot.getB() == value && dot.getA() != value ? dot : DotOp();
 }
 
+/// Whether `value` is one number, which any layout has: 0 may be an element of
+/// a sum and of P.
+static bool isSameEverywhere(Value value) {
+  auto repeated = value.getDefiningOp<BroadcastOp>();
+  return matchPattern(value, m_Constant()) ||
+         (repeated && !isTile(repeated.getInput()));
+}
+
 /// Tiles that an elementwise operation, a loop or the end of online softmax
 /// has in one layout are of one class.
 llvm::DenseSet<Value> fa::findWidenedSums(KernelOp kernel) {
@@ -56,7 +65,8 @@ llvm::DenseSet<Value> fa::findWidenedSums(KernelOp kernel) {
   kernel.walk([&](Operation *op) {
     if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1)
       for (Value operand : op->getOperands())
-        join(operand, op->getResult(0));
+        if (!isSameEverywhere(operand))
+          join(operand, op->getResult(0));
     if (auto loop = dyn_cast<scf::ForOp>(op))
       for (auto [init, argument, yielded, result] :
            llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(),

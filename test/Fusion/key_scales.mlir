@@ -122,16 +122,18 @@ func.func @tokens(%q: !q, %k: !n, %v: !n, %ks: !c, %vs: tensor<?x?xf32>) -> !q {
 !c = tensor<?x?x?xf32>
 
 // The same by one operation, which says nothing of how many there have to be. A
-// tile of 128 keys has at most two of 128, which are read as numbers.
+// tile of 128 keys has at most two of 128, which are read as
+// numbers at the start of a step.
 // CHECK-LABEL: func.func @repeated(
 // CHECK: tile.attention %{{.*}} key_scales %{{.*}} : tensor<?x?x?xf32> value_scales %{{.*}} : tensor<?x?x?xf32> {scale_keys = 128 : i64}
 // KERNEL-LABEL: tile.kernel @repeated(
 // KERNEL: scf.for
 // KERNEL: %[[FIRST:.*]] = memref.load %{{.*}} : memref<?xf32
-// KERNEL: %[[A:.*]] = tile.broadcast %[[FIRST]] : f32 -> tensor<128xf32>
 // KERNEL: %[[NEXT:.*]] = memref.load %{{.*}} : memref<?xf32
-// KERNEL: %[[B:.*]] = tile.broadcast %[[NEXT]] : f32 -> tensor<128xf32>
-// KERNEL: arith.select %{{.*}}, %[[A]], %[[B]] : tensor<128xi1>, tensor<128xf32>
+// KERNEL: tile.dot %{{.*}} transpose_b
+// KERNEL: %[[TO:.*]] = tile.broadcast %[[FIRST]] : f32 -> tensor<128xf32>
+// KERNEL: %[[FROM:.*]] = tile.broadcast %[[NEXT]] : f32 -> tensor<128xf32>
+// KERNEL: arith.select %{{.*}}, %[[TO]], %[[FROM]] : tensor<128xi1>, tensor<128xf32>
 func.func @repeated(%q: !q, %k: !n, %v: !n, %ks: !c, %vs: !c) -> !q {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
