@@ -48,14 +48,14 @@ private:
   void takeSign();
   /// What a tile of keys reads of scales that are for some keys each.
   struct ScalesOfKeys {
-    Value numbers; ///< [n] of this batch and KV head, as far as there are keys
-    /// Of a tile that has at most two of them: these, and how many of its
-    /// columns have the first.
-    Value first, next, left;
+    Value all; ///< [n] of this batch and KV head, as far as there are keys
+    /// Of a tile that has few of them: these, and the column where each ends.
+    mlir::SmallVector<Value> numbers, ends;
+    bool isInside; ///< there is one for each column
   };
   /// Begins to read those of the tile from `key` on: at the start of a step, so
   /// that nothing waits for them later.
-  ScalesOfKeys openScales(const ArgumentView &scales, Value key);
+  ScalesOfKeys openScales(const ArgumentView &scales, Value key, bool partial);
   /// One a column of `x`, times `factor`: numbers where there are no keys.
   Value scalesOf(const ScalesOfKeys &scales, Value key, Value factor,
                  mlir::RankedTensorType x);

@@ -182,9 +182,9 @@ SmallVector<Value> AttentionBuilder::buildLoop(const KeyLoop &keys,
   scalesOfKeys.clear();
   for (const ArgumentView &scales : source.keyScales)
     if (isOfKeys(scales))
-      scalesOfKeys.push_back(openScales(scales, key));
+      scalesOfKeys.push_back(openScales(scales, key, partial));
   if (source.valueScales && isOfKeys(*source.valueScales))
-    scalesOfValues = openScales(*source.valueScales, key);
+    scalesOfValues = openScales(*source.valueScales, key, partial);
   Value keyTile = load(k);
   // Scores of other keys are masked; V's rows are not, where they are no
   // numbers.

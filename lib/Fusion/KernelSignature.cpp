@@ -95,6 +95,9 @@ static SmallVector<Type> argumentTypes(const AttentionFunction &source,
     // Addresses of all that a tile reads would be kept in registers.
     for (const ArgumentView *view : rowNumbers(source))
       strides[view->number].back() = 1;
+    for (const ArgumentView *scales : source.scales())
+      if (isOfKeys(*scales))
+        strides[scales->number][scales->dims[2].parts[0]] = 1;
   }
   if (shape.alignedScores)
     for (const ArgumentView *view : scoreTiles(source))

@@ -20,8 +20,13 @@ void AttentionBuilder::takeKeyScales() {
       scale = arith::MulFOp::create(b, scale, loadScale(scales));
 }
 
+/// Scales of a tile that are read as numbers; where there may be more, one is
+/// read for each column.
+static constexpr int64_t kMostNumbers = 3;
+
 AttentionBuilder::ScalesOfKeys
-AttentionBuilder::openScales(const ArgumentView &scales, Value key) {
+AttentionBuilder::openScales(const ArgumentView &scales, Value key,
+                             bool partial) {
   int64_t each = *attention.getScaleKeys();
   Value memory = scales.build(b, kernel.getArgument(scales.number));
   // What is behind that of the last key may be no number.
@@ -29,21 +34,22 @@ AttentionBuilder::openScales(const ArgumentView &scales, Value key) {
   count = arith::MinUIOp::create(b, count, memref::DimOp::create(b, memory, 2));
   OpFoldResult one = b.getIndexAttr(1);
   ScalesOfKeys found;
-  found.numbers = view(memory, {batch, kvHead, b.getIndexAttr(0)},
-                       {one, one, count}, {ShapedType::kDynamic});
-  if (each < shape.columns)
+  found.all = view(memory, {batch, kvHead, b.getIndexAttr(0)},
+                   {one, one, count}, {ShapedType::kDynamic});
+  // As many as keys: a size rule says so, but of what the device knows.
+  found.isInside = !partial && !source.k.offsets && !table;
+  int64_t most = llvm::divideCeil(shape.columns, each) + 1;
+  if (most > kMostNumbers)
     return found;
   Value number = arith::DivUIOp::create(b, key, index(each));
-  Value next = arith::AddIOp::create(b, number, index(1));
   Value last = arith::SubIOp::create(b, count, index(1));
-  auto load = [&](Value at) -> Value {
-    at = arith::MinSIOp::create(b, at, last);
-    return memref::LoadOp::create(b, found.numbers, at);
-  };
-  found.first = load(number);
-  found.next = load(next);
-  found.left = arith::SubIOp::create(
-      b, arith::MulIOp::create(b, next, index(each)), key);
+  for (int64_t n = 0; n < most; ++n) {
+    Value at = arith::MinSIOp::create(b, number, last);
+    found.numbers.push_back(memref::LoadOp::create(b, found.all, at));
+    number = arith::AddIOp::create(b, number, index(1));
+    found.ends.push_back(arith::SubIOp::create(
+        b, arith::MulIOp::create(b, number, index(each)), key));
+  }
   return found;
 }
 
@@ -53,24 +59,26 @@ Value AttentionBuilder::scalesOf(const ScalesOfKeys &scales, Value key,
   RankedTensorType indices = columns.clone(b.getIndexType());
   bool isFactor = factor && !matchPattern(factor, m_OneFloat());
   Value found;
-  if (scales.first) {
+  if (!scales.numbers.empty()) {
     auto scaled = [&](Value number) {
       if (isFactor)
         number = arith::MulFOp::create(b, number, factor);
       return broadcast(number, columns);
     };
-    Value isOfFirst =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                              IotaOp::create(b, indices, 0, ValueRange{}),
-                              broadcast(scales.left, indices));
-    found = arith::SelectOp::create(b, isOfFirst, scaled(scales.first),
-                                    scaled(scales.next));
+    Value column = IotaOp::create(b, indices, 0, ValueRange{});
+    found = scaled(scales.numbers.back());
+    for (auto [number, end] : llvm::reverse(
+             llvm::drop_end(llvm::zip(scales.numbers, scales.ends)))) {
+      Value isBefore = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                             column, broadcast(end, indices));
+      found = arith::SelectOp::create(b, isBefore, scaled(number), found);
+    }
   } else {
     found = *attention.getScaleKeys() == 1
-                ? LoadOp::create(b, columns, scales.numbers, ValueRange{key},
-                                 /*in_bounds=*/false)
+                ? LoadOp::create(b, columns, scales.all, ValueRange{key},
+                                 scales.isInside)
                       .getResult()
-                : gatherScales(scales.numbers, key, columns);
+                : gatherScales(scales.all, key, columns);
     if (isFactor)
       found = arith::MulFOp::create(b, found, broadcast(factor, columns));
   }
