@@ -39,6 +39,11 @@ struct AttentionFunction {
   std::vector<ArgumentView> captures; ///< of the captured tensors
   std::optional<BlockLists> lists;    ///< of the blocks that are walked
   std::vector<Result> results;        ///< by number
+  /// Whether a launch checks that `scales` of some keys each are enough for all
+  /// keys: what the device knows, or no argument says, it cannot.
+  bool areScalesCovering(const ArgumentView &scales) const {
+    return !k.offsets && !table && k.hasOwnSize(2) && scales.hasOwnSize(2);
+  }
   /// Views of all scales of keys and values.
   mlir::SmallVector<const ArgumentView *> scales() const;
   /// Values are so many of the first columns of the keys that a tile of keys

@@ -96,8 +96,8 @@ static SmallVector<Type> argumentTypes(const AttentionFunction &source,
     for (const ArgumentView *view : rowNumbers(source))
       strides[view->number].back() = 1;
     for (const ArgumentView *scales : source.scales())
-      if (isOfKeys(*scales))
-        strides[scales->number][scales->dims[2].parts[0]] = 1;
+      if (isOfKeys(*scales) && scales->hasOwnSize(2))
+        strides[scales->number][scales->dims[2].unitDim] = 1;
   }
   if (shape.alignedScores)
     for (const ArgumentView *view : scoreTiles(source))
@@ -236,11 +236,14 @@ static RuleList getRules(const AttentionFunction &source) {
   for (const ArgumentView *scales : source.scales()) {
     rules.addEqual(*scales, scales->number, 0, q, q.number, 0);
     rules.addEqual(*scales, scales->number, 1, k, k.number, 1);
-    // How many keys a packed sequence or one in pages has, the device knows.
-    if (isOfKeys(*scales) && !k.offsets && !source.table && k.hasOwnSize(2))
+    if (isOfKeys(*scales) && source.areScalesCovering(*scales))
       rules.add(SizeRuleKind::Covers, scales->number, scales->dims[2].parts[0],
                 k.number, k.dims[2].parts[0],
                 *tile::OnlineAttentionOp(source.attention).getScaleKeys());
+    else if (isOfKeys(*scales)) // the last one stands for what is missing
+      for (int64_t part : scales->dims[2].parts)
+        rules.add(SizeRuleKind::AtLeast, scales->number, part, scales->number,
+                  part, /*factor=*/1);
     rules.addLayout(*scales, scales->number);
   }
   for (const AttentionFunction::Result &result : source.results) {

@@ -36,8 +36,7 @@ AttentionBuilder::openScales(const ArgumentView &scales, Value key,
   ScalesOfKeys found;
   found.all = view(memory, {batch, kvHead, b.getIndexAttr(0)},
                    {one, one, count}, {ShapedType::kDynamic});
-  // As many as keys: a size rule says so, but of what the device knows.
-  found.isInside = !partial && !source.k.offsets && !table;
+  found.isInside = !partial && source.areScalesCovering(scales);
   int64_t most = llvm::divideCeil(shape.columns, each) + 1;
   if (most > kMostNumbers)
     return found;

@@ -40,7 +40,7 @@ static SmallVector<int64_t, 4> rowSizes(bool isPacked, int64_t rows,
 SmallVector<int64_t, 4> AttentionProblem::scaleSizes() const {
   SmallVector<int64_t, 4> sizes = {batch, numKvHeads};
   if (scaleKeys)
-    sizes.push_back(llvm::divideCeil(seqKv, scaleKeys));
+    sizes.push_back(std::max<int64_t>(1, llvm::divideCeil(seqKv, scaleKeys)));
   return sizes;
 }
 

@@ -105,7 +105,8 @@ struct AttentionProblem {
   int64_t numPages() const { return batch * llvm::divideCeil(seqKv, page) + 2; }
   /// Sizes of the bias along b, h, q, k: the problem's, or 1.
   llvm::SmallVector<int64_t, 4> biasSizes() const;
-  /// Sizes of the scales of k and of v: as many as the longest sequence needs.
+  /// Sizes of the scales of k and of v: as many as the longest sequence needs,
+  /// at least one.
   llvm::SmallVector<int64_t, 4> scaleSizes() const;
   /// Sizes, in logical order, of q (`dim` d) and the output (dv), of k (d) and
   /// v (dv), and of the log-sum-exp: [b, heads, seq, dim], packed [heads, rows,
